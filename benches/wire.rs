@@ -14,7 +14,7 @@ use teetap_kit::codec::{Head, Packing, Variant, put_chunk, seal};
 use teetap_kit::huffman::Ending;
 use teetap_kit::link::Random;
 use teetap_wire::def::{Class, Datum, Decoded, Registry, Secrets, Source};
-use teetap_wire::snap::{Counts, Delta, Fate, Key, Sizes, Snapshot, Store};
+use teetap_wire::snap::{Counts, Delta, Fate, ItemKey, Sizes, Snapshot, Store};
 use teetap_wire::{
     Dir, Packet, Proto, Rewrite, Scratch, Seq, Token, Trailing, compress, decompress, rewrite, varint,
 };
@@ -225,11 +225,15 @@ fn worlds() -> [Snapshot; 2] {
         let items: [(u16, &[i32]); 3] = [(4, &[100, 200, 1]), (10, &character), (11, &[0, 3, 40])];
         for (kind, ints) in items {
             for world in [&mut now, &mut then] {
-                assert_eq!(world.insert(Key { kind, id }, ints), Ok(()), "room for an item");
+                assert_eq!(
+                    world.insert(ItemKey { kind, id }, ints),
+                    Ok(()),
+                    "room for an item"
+                );
             }
         }
         for (place, int) in then
-            .get_mut(Key { kind: 10, id })
+            .get_mut(ItemKey { kind: 10, id })
             .into_iter()
             .flatten()
             .enumerate()
@@ -267,7 +271,7 @@ fn messages(worlds: &[Snapshot; 2], sizes: &Sizes) -> Vec<Vec<u8>> {
         .map(|at| {
             let [now, then] = worlds;
             let mut after = if at % 2 == 0 { now } else { then }.clone();
-            let late: Vec<Key> = after
+            let late: Vec<ItemKey> = after
                 .items()
                 .map(|(key, _)| key)
                 .filter(|key| i32::from(key.id) > 4 * at)

@@ -44,6 +44,6 @@ pub(crate) fn compile(rules: &Rules) -> Result<Arc<Program>, Failure> {
 
 fn warn(warnings: &Mistakes) {
     if !warnings.is_empty() {
-        output::say(&warnings.render(Look::get().err.diagnostics()));
+        output::print_status(&warnings.render(Look::get().err.diagnostics()));
     }
 }

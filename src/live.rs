@@ -9,7 +9,7 @@ use std::{
 };
 
 use rustix::process::Signal;
-use teetap_engine::{News, Run, control::Control};
+use teetap_engine::{Run, StatusLine, control::Control};
 use teetap_harness::{
     child,
     outcome::{EndedBy, Last, Summary, Verdicts, by_ending, by_signal, decide},
@@ -221,7 +221,7 @@ impl Live {
     }
 
     fn print_news(&mut self) {
-        let news: Vec<News> = self.run.news().collect();
+        let news: Vec<StatusLine> = self.run.news().collect();
         for (level, text) in &news {
             self.output.log(self.now(), *level, text);
         }

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     cli.look.decide();
     // The file of a project may come from another person.
     if let Some(sentence) = settings::sentence() {
-        output::say(&format!("teetap: {sentence}"));
+        output::print_status(&format!("teetap: {sentence}"));
     }
     // The panic hook has reported the panic; the exit code marks a bug.
     let exit = match catch_unwind(AssertUnwindSafe(|| dispatch(cli))) {
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
             let text = format!("teetap: {error:#}");
             // Diagnostics have several lines, with marks below the text.
             if text.contains('\n') {
-                output::say(&text);
+                output::print_status(&text);
             } else {
                 output::say_sentence(&text);
             }
@@ -74,7 +74,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         (Some(command), None) => command,
         (Some(_), Some(target)) => return Err(misplaced(&target).into()),
         (None, Some(target)) => {
-            return command::proxy(&cli.options, &target, Mode::of(&cli.screen));
+            return command::proxy(&cli.options, &target, Mode::from_options(&cli.screen));
         }
         (None, None) => return Err(Failure::usage("no server given; see teetap --help").into()),
     };

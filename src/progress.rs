@@ -39,7 +39,7 @@ pub(crate) struct Watched<R> {
 
 impl Progress {
     /// Returns the line for a file that will be read; `None` if stderr is not a terminal.
-    pub(crate) fn of(file: &File) -> Option<Self> {
+    pub(crate) fn for_file(file: &File) -> Option<Self> {
         // The line is drawn with control sequences.
         if !io::stderr().is_terminal() || Look::get().is_dumb {
             return None;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use teetap_capture::{
-    Format, Place, ReadError, Run,
+    Format, IndexedPlace, ReadError, Run,
     reading::{
         from::{self, Batch, Found, Reader, Source},
         places::Places,
@@ -85,7 +85,7 @@ pub(crate) fn review(
         )),
     })?;
     let kind = file.metadata().map_err(cannot)?;
-    let format = Format::of(&mut BufReader::new(&file)).map_err(refused)?;
+    let format = Format::detect(&mut BufReader::new(&file)).map_err(refused)?;
     let source = Source {
         path: path.to_owned(),
         registry,
@@ -126,7 +126,7 @@ pub(crate) fn review(
     // The screen is closed now.
     Ok(match &review.damage {
         Some(damage) => {
-            output::say(&format!("teetap: {name}: {damage}"));
+            output::print_status(&format!("teetap: {name}: {damage}"));
             if exit == Exit::Ok { Exit::Damaged } else { exit }
         }
         None => exit,
@@ -185,7 +185,7 @@ impl Review {
             let Some(batch) = self.reader.as_ref().and_then(Reader::next) else {
                 break;
             };
-            self.take(app, batch);
+            self.add_batch(app, batch);
         }
         self.note_progress(app);
     }
@@ -205,7 +205,7 @@ impl Review {
                 return app.dialog.say("stopped; > continues from another place");
             }
             // A filter searches the whole recording.
-            Seek::Filter if filter.is_some() => Place::start(),
+            Seek::Filter if filter.is_some() => IndexedPlace::start(),
             Seek::Filter => self.places.before(app.offset()),
             Seek::To(offset) => self.places.before(offset),
             Seek::Time(time) => self.places.of_time(time),
@@ -238,7 +238,7 @@ impl Review {
     }
 
     /// Adds the rows of a batch.
-    fn take(&mut self, app: &mut App, batch: Batch) {
+    fn add_batch(&mut self, app: &mut App, batch: Batch) {
         let is_filtered = app.messages.filter().is_some_and(|filter| filter.is_by_reader());
         let rows = app.messages.history.numbers();
         if let Some(timeline) = &mut app.timeline {

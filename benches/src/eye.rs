@@ -26,7 +26,7 @@ const REST: Duration = Duration::from_millis(213);
 const FRAME: &[u8] = b"\x1b[?25l";
 
 /// The terminal, with the record of its output and of the pressed keys.
-pub(crate) struct Eye {
+pub(crate) struct ScreenRecord {
     terminal: File,
     screen: vt100::Parser,
     seen: Vec<Seen>,
@@ -57,7 +57,7 @@ struct Pressed {
     text: &'static str,
 }
 
-impl Eye {
+impl ScreenRecord {
     /// Opens a terminal. The second value is the end for the program.
     pub(crate) fn open() -> Result<(Self, File)> {
         let (terminal, inner) = teetap_kit::terminal::open(COLUMNS.get(), ROWS.get())?;
@@ -74,7 +74,7 @@ impl Eye {
     }
 
     /// Reads the output of the program without interpreting it.
-    pub(crate) fn take(&mut self) -> Result<()> {
+    pub(crate) fn read_output(&mut self) -> Result<()> {
         let mut block = [0; 4096];
         loop {
             match self.terminal.read(&mut block) {
@@ -92,7 +92,7 @@ impl Eye {
 
     /// Reads the output of the program, and presses the next key if it is due.
     pub(crate) fn take_and_press(&mut self) -> Result<()> {
-        self.take()?;
+        self.read_output()?;
         if self.pressed.last().is_none_or(|last| last.at.elapsed() >= REST) {
             let (key, text) = KEYS.get(self.turn % KEYS.len()).context("no keys")?;
             self.press(key)?;

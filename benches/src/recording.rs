@@ -16,7 +16,7 @@ use teetap_capture::{Encode as _, Encoder, Item, Playback, Run};
 use teetap_inspect::{Decoder, row};
 use teetap_kit::capture::{self, Flow};
 use teetap_proxy::io::Seen;
-use teetap_proxy::session::{Event, SessionId, Time, What};
+use teetap_proxy::session::{Event, EventKind, SessionId, Time};
 use teetap_wire::def::Registry;
 
 /// The file format of a recording.
@@ -37,7 +37,7 @@ const CLIENT_PORTS: std::ops::Range<usize> = 10_000..60_000;
 /// Writes a recording of at least `size` bytes, with copies of the recorded sessions `name`.
 pub(crate) fn write(name: &str, format: Format, size: u64, path: &Path) -> Result<()> {
     let packets = capture::recorded(name).with_context(|| format!("the sessions of {name}"))?;
-    let copies = Copies::of(packets).with_context(|| format!("{name} is empty"))?;
+    let copies = Copies::from_packets(packets).with_context(|| format!("{name} is empty"))?;
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);
     let mut ours = Ours::new();
     let (mut block, mut written) = (Vec::new(), 0);
@@ -68,7 +68,7 @@ struct Copies {
 }
 
 impl Copies {
-    fn of(packets: Vec<capture::Packet>) -> Option<Self> {
+    fn from_packets(packets: Vec<capture::Packet>) -> Option<Self> {
         let (start, end) = (packets.first()?.time, packets.last()?.time);
         Some(Self {
             flows: capture::flows(packets),
@@ -172,7 +172,7 @@ impl Ours {
         let mut last = 0;
         while let Some(item) = playback.read()? {
             let Item::Event(mut event) = item else { continue };
-            if let (What::Session(change), Some(session)) = (&event.what, event.session) {
+            if let (EventKind::Session(change), Some(session)) = (&event.what, event.session) {
                 clients.insert(session, change.client);
             }
             last = last.max(event.session.map_or(0, |session| session.0));

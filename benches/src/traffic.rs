@@ -50,7 +50,7 @@ pub(crate) struct Ready {
 
 /// The direction of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     /// From the client to the server.
     C2s,
     /// From the server to the client.
@@ -95,10 +95,10 @@ impl Traffic {
 
     /// Returns the datagrams of one direction, first as they are sent with the token `sent`, then as they must arrive
     /// with the token `expected`.
-    pub(crate) fn ready(&self, way: Way, sent: Token, expected: Token) -> (Rc<[Ready]>, Rc<[Ready]>) {
+    pub(crate) fn ready(&self, way: Direction, sent: Token, expected: Token) -> (Rc<[Ready]>, Rc<[Ready]>) {
         let contents = match way {
-            Way::C2s => &self.c2s,
-            Way::S2c => &self.s2c,
+            Direction::C2s => &self.c2s,
+            Direction::S2c => &self.s2c,
         };
         contents
             .iter()
@@ -121,8 +121,8 @@ impl Traffic {
             let wire = range(sent.iter().map(|ready| ready.bytes.len()));
             format!("{name} {clear} bytes, {wire} on the wire, {compressed} of {TURNS} compressed")
         };
-        let c2s = line("c2s", Way::C2s, &self.c2s);
-        format!("{c2s}; {}", line("s2c", Way::S2c, &self.s2c))
+        let c2s = line("c2s", Direction::C2s, &self.c2s);
+        format!("{c2s}; {}", line("s2c", Direction::S2c, &self.s2c))
     }
 
     fn build(&self, content: &Content, token: Token, compressed: bool) -> Ready {
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn clients_and_servers_agree_in_every_dialect() {
         for variant in [Variant::V7, Variant::Ddnet] {
-            let (sent, expected) = Traffic::new(variant).ready(Way::S2c, [1, 2, 3, 4], [5, 6, 7, 8]);
+            let (sent, expected) = Traffic::new(variant).ready(Direction::S2c, [1, 2, 3, 4], [5, 6, 7, 8]);
             let (mut one, mut other) = (Vec::new(), Vec::new());
             for (sent, expected) in sent.iter().zip(expected.iter()) {
                 sent.write(777, 1023, &mut one);
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn most_is_compressed_and_some_is_vital() {
         for variant in [Variant::V7, Variant::Ddnet] {
-            for (way, vital) in [(Way::C2s, 2), (Way::S2c, 4)] {
+            for (way, vital) in [(Direction::C2s, 2), (Direction::S2c, 4)] {
                 let (sent, _) = Traffic::new(variant).ready(way, [0; 4], [0; 4]);
                 assert_eq!(sent.iter().filter(|ready| ready.is_vital()).count(), vital);
                 assert_eq!(

@@ -13,7 +13,7 @@ use super::{
 use teetap_inspect::DecodedEvent;
 use teetap_proxy::{
     io::Seen,
-    session::{Ends, Event, Level, Notice, Time, What},
+    session::{Ends, Event, EventKind, Level, Notice, Time},
 };
 
 /// Returns the comment for the packets of an event.
@@ -30,7 +30,7 @@ pub struct Encoder {
 }
 
 /// A packet of an event.
-struct Part<'a> {
+struct LegPacket<'a> {
     leg: Side,
     from: SocketAddr,
     to: SocketAddr,
@@ -52,7 +52,7 @@ impl Encoder {
     }
 
     fn event(&mut self, event: &Event, text: &str, out: &mut Vec<u8>) {
-        let own = Own::of(event).write();
+        let own = Own::from_event(event).write();
         let parts = self.parts(event);
         let mut own = Some(own.as_slice());
         let time = self.time(event.at);
@@ -77,7 +77,7 @@ impl Encoder {
     }
 
     /// Returns the packets of an event: the received packet first, then the sent packets.
-    fn parts<'a>(&self, event: &'a Event) -> Vec<Part<'a>> {
+    fn parts<'a>(&self, event: &'a Event) -> Vec<LegPacket<'a>> {
         let part = |leg, dir, ends: &Ends, bytes: &'a [u8], is_inbound| {
             let (one, other) = match leg {
                 Side::Client => self.client_leg(ends),
@@ -88,7 +88,7 @@ impl Encoder {
             } else {
                 (other, one)
             };
-            Part {
+            LegPacket {
                 leg,
                 from,
                 to,
@@ -97,26 +97,26 @@ impl Encoder {
             }
         };
         let (dir, ends, received, sent): (_, _, _, Vec<&[u8]>) = match &event.what {
-            What::Datagram(datagram) => (
+            EventKind::Datagram(datagram) => (
                 datagram.dir,
                 datagram.ends,
                 datagram.received(),
                 datagram.sent().collect(),
             ),
-            What::Connless(connless) => (
+            EventKind::Connless(connless) => (
                 connless.dir,
                 connless.ends,
                 Some(&connless.bytes[..]),
                 connless.sent.as_deref().into_iter().collect(),
             ),
-            What::Notice(Notice::UnknownSender { client, bytes, .. }) if !bytes.is_empty() => {
+            EventKind::Notice(Notice::UnknownSender { client, bytes, .. }) if !bytes.is_empty() => {
                 let ends = Ends {
                     client: Some(*client),
                     ..Ends::default()
                 };
                 (Dir::C2s, ends, Some(&bytes[..]), Vec::new())
             }
-            What::Session(_) | What::Notice(_) | What::Answer(_) => return Vec::new(),
+            EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => return Vec::new(),
         };
         let received = received.map(|bytes| part(dir.sender(), dir, &ends, bytes, true));
         let sent = sent

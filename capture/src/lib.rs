@@ -46,8 +46,10 @@ mod source;
 mod target;
 
 pub use encode::{Encoder, Gist};
-pub use index::{Index, Place};
+pub use index::{Index, IndexedPlace};
 pub use playback::{Format, Playback};
-pub use recorder::{Done, Encode, FileError, FindEnd, Recorded, Recording, RecordingFile, end_of_pcapng};
+pub use recorder::{
+    CompletedRecording, Encode, FileError, FindEnd, Recorded, Recording, RecordingFile, end_of_pcapng,
+};
 pub use target::Target;
 pub use teetap_inspect::recording::{Item, ReadError, Run, Tally};

@@ -391,8 +391,8 @@ impl Traffic {
 
 impl Watching {
     /// Returns the collector of findings, which shares the server's version with the decoder.
-    fn judge(&self, stated: &Stated) -> Option<judge::Live> {
-        let collected = || judge::Live::new(self.secrets, stated.clone());
+    fn judge(&self, stated: &Stated) -> Option<judge::SharedJudge> {
+        let collected = || judge::SharedJudge::new(self.secrets, stated.clone());
         self.collects_findings.then(collected)
     }
 

@@ -8,7 +8,7 @@ use std::{
 use teetap_inspect::{EndingBy, control::RuleCommand};
 use teetap_proxy::{
     io::Seen,
-    session::{Level, What},
+    session::{EventKind, Level},
 };
 
 use super::*;
@@ -24,7 +24,7 @@ fn socket() -> UdpSocket {
 }
 
 /// Returns true once an event fulfils the condition; false if none does within 5 s.
-fn sees(run: &mut Run, is_meant: impl Fn(&What) -> bool) -> bool {
+fn sees(run: &mut Run, is_meant: impl Fn(&EventKind) -> bool) -> bool {
     let end = Instant::now() + Duration::from_secs(5);
     while Instant::now() < end {
         if let Some(Seen::Event(decoded)) = run.wait(Duration::from_millis(100))
@@ -47,7 +47,7 @@ fn a_datagram_reaches_the_server_and_the_events() {
     let (len, _) = server.recv_from(&mut buffer).unwrap();
     assert_eq!(buffer[..len], CONNECT);
     assert!(
-        sees(&mut run, |what| matches!(what, What::Datagram(_))),
+        sees(&mut run, |what| matches!(what, EventKind::Datagram(_))),
         "no event of the CONNECT"
     );
     let summary = run.stop("test");

@@ -51,5 +51,5 @@ pub mod rules;
 mod run;
 
 pub use builder::{Builder, RunError};
-pub use commands::{CommandError, Handle, HeldError, MessageError, News, Origin, Reply, SessionError};
+pub use commands::{CommandError, Handle, HeldError, MessageError, Origin, Reply, SessionError, StatusLine};
 pub use run::{Run, Summary};

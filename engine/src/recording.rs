@@ -107,7 +107,7 @@ impl Running {
         let done = self.recording.finish();
         let outcome = Outcome {
             path: self.path,
-            recorded: done.as_ref().map(recorder::Done::recorded),
+            recorded: done.as_ref().map(recorder::CompletedRecording::recorded),
         };
         let finished = Finished {
             // Writing the last events may have failed.
@@ -122,7 +122,7 @@ impl Running {
 pub struct Finished {
     /// Reason why the recording is incomplete; `None` if it is complete, or if that was already reported.
     pub news: Option<String>,
-    done: Option<recorder::Done>,
+    done: Option<recorder::CompletedRecording>,
 }
 
 impl Finished {

@@ -22,7 +22,7 @@ use teetap_proxy::{
 use teetap_wire::def::Registry;
 
 use crate::{
-    commands::{Handle, News, Origin},
+    commands::{Handle, Origin, StatusLine},
     control::{Awaited, Control, ControlError},
     query::Query,
     recording,
@@ -41,7 +41,7 @@ pub(crate) struct Plan {
     /// Release that the server states, shared with the decoder.
     pub(crate) stated: Stated,
     /// Findings that the decoder collects; `None` if it does not decode every event.
-    pub(crate) judge: Option<judge::Live>,
+    pub(crate) judge: Option<judge::SharedJudge>,
     /// Control socket.
     pub(crate) control: Option<Awaited>,
 }
@@ -59,11 +59,11 @@ pub struct Run {
     rules: SharedRules,
     drops: KernelDrops,
     stated: Stated,
-    judge: Option<judge::Live>,
+    judge: Option<judge::SharedJudge>,
     recording: Option<recording::Running>,
     registry: &'static Registry,
     /// Lines for the user, and the sender that handles clone.
-    news: (mpsc::Sender<News>, mpsc::Receiver<News>),
+    news: (mpsc::Sender<StatusLine>, mpsc::Receiver<StatusLine>),
     /// `None` once the socket is served.
     control: Option<Awaited>,
     query: Query,
@@ -168,7 +168,7 @@ impl Run {
     }
 
     /// Returns the lines for the user about commands since the last call, in order.
-    pub fn news(&self) -> impl Iterator<Item = News> {
+    pub fn news(&self) -> impl Iterator<Item = StatusLine> {
         self.news.1.try_iter()
     }
 
@@ -222,7 +222,7 @@ impl Run {
     }
 
     /// Reads changed files of rules again and sets the new program. Returns lines for the user.
-    pub fn reload_rules(&mut self) -> Vec<News> {
+    pub fn reload_rules(&mut self) -> Vec<StatusLine> {
         // While a command changes the rules, the next call is soon enough.
         let Some(mut rules) = self.rules.try_lock() else {
             return Vec::new();
@@ -269,7 +269,7 @@ impl Run {
     /// Returns the findings so far, ranked; `None` if not every event is decoded.
     #[must_use]
     pub fn findings(&self) -> Option<Findings> {
-        self.judge.as_ref().map(judge::Live::findings)
+        self.judge.as_ref().map(judge::SharedJudge::findings)
     }
 
     /// Waits for the end of the proxy, after [`Commands::stop`]. Returns its counts and the rules with their effects;

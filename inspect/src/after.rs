@@ -1,6 +1,6 @@
 //! A message as it was sent, if a rule or a person changed it.
 
-use teetap_proxy::session::{Datagram, What};
+use teetap_proxy::session::{Datagram, EventKind};
 use teetap_wire::{
     Packet, Scratch,
     def::{Decoded, Def, Records, Registry, Secrets, Source},
@@ -22,8 +22,8 @@ impl After {
     /// Returns the message at this index as it was sent; `None` if it was sent unchanged, or was not sent with this
     /// event.
     #[must_use]
-    pub fn of(decoded: &DecodedEvent, index: usize, registry: &'static Registry) -> Option<Self> {
-        let What::Datagram(datagram) = &decoded.event.what else {
+    pub fn from_event(decoded: &DecodedEvent, index: usize, registry: &'static Registry) -> Option<Self> {
+        let EventKind::Datagram(datagram) = &decoded.event.what else {
             return None;
         };
         let reading = decoded.reading.as_ref()?;

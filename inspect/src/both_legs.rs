@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use teetap_proxy::session::{Datagram, What};
+use teetap_proxy::session::{Datagram, EventKind};
 use teetap_wire::{Dir, Flags, HeaderView, Packet, PacketError, Proto, Scratch, Seq, Side, Token};
 
 use crate::{DecodedEvent, transit::Transits};
@@ -46,8 +46,8 @@ pub struct OnLeg {
 impl BothLegs {
     /// Returns the datagram of an event on both legs; `None` if the event is about something else.
     #[must_use]
-    pub fn of(decoded: &DecodedEvent, scratch: &mut Scratch) -> Option<Self> {
-        let What::Datagram(datagram) = &decoded.event.what else {
+    pub fn from_event(decoded: &DecodedEvent, scratch: &mut Scratch) -> Option<Self> {
+        let EventKind::Datagram(datagram) = &decoded.event.what else {
             return None;
         };
         let [seqs, seqs_out] = match &decoded.reading {
@@ -67,7 +67,7 @@ impl BothLegs {
             }),
         };
         let is_stopped = datagram.leg.is_none() && came.is_some() && left.is_none();
-        let link = Transits::of(datagram);
+        let link = Transits::from_datagram(datagram);
         let (from, to) = (datagram.dir.sender(), datagram.dir.receiver());
         // A datagram between the proxy and one peer is on one leg only.
         let came = came.filter(|_| datagram.leg.is_none_or(|leg| leg == from));
@@ -211,10 +211,10 @@ mod tests {
         let event = Event {
             at: Time(0),
             session: None,
-            what: What::Datagram(datagram),
+            what: EventKind::Datagram(datagram),
         };
         let decoded = Decoder::new(Registry::builtin()).decode(event);
-        BothLegs::of(&decoded, &mut Scratch::new()).unwrap()
+        BothLegs::from_event(&decoded, &mut Scratch::new()).unwrap()
     }
 
     #[test]

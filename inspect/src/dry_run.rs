@@ -6,10 +6,10 @@
 
 use std::{collections::BTreeMap, net::SocketAddr};
 
-use teetap_proxy::session::{Datagram, Event, Origin, SessionId, State, Time, What};
+use teetap_proxy::session::{Datagram, Event, EventKind, Origin, SessionId, State, Time};
 use teetap_rules::{
-    Decide, Effect, End, Fate, Form, Made, Message, Opening, Order, PacketFacts, Program, Report, RuleId,
-    Shared, Verdict,
+    Decide, Effect, End, Fate, Made, Message, Opening, Order, PacketFacts, PacketKind, Program, Report,
+    RuleId, Shared, Verdict,
 };
 use teetap_wire::{
     Chunk, Dir, Flags, Note, Packet, Proto, Scratch, Seq, Side,
@@ -24,7 +24,7 @@ pub struct DryRun {
     registry: &'static Registry,
     seed: u64,
     shared: Shared,
-    sessions: BTreeMap<SessionId, Tried>,
+    sessions: BTreeMap<SessionId, DrySession>,
     scratch: Scratch,
 }
 
@@ -55,14 +55,14 @@ pub struct Tested {
 }
 
 /// The state of a session.
-struct Tried {
+struct DrySession {
     rules: Box<dyn Decide>,
     /// The last sequence number of each direction: c2s, s2c.
     seen: [Option<Seq>; 2],
     proto: Option<Proto>,
 }
 
-impl std::fmt::Debug for Tried {
+impl std::fmt::Debug for DrySession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tried")
             .field("seen", &self.seen)
@@ -109,14 +109,14 @@ impl DryRun {
         };
         let mut attempts = self.on_time(session, event.at);
         match &event.what {
-            What::Session(change) => match change.state {
+            EventKind::Session(change) => match change.state {
                 State::Closed => attempts.extend(self.close(session, event.at)),
                 State::Opening | State::Online | State::Closing => {
                     let is_new = change.state == State::Opening;
                     self.open(session, event.at, is_new, Some(change.client));
                 }
             },
-            What::Datagram(datagram) if is_tried(datagram) => {
+            EventKind::Datagram(datagram) if is_tried(datagram) => {
                 attempts.extend(self.datagram(session, event.at, datagram));
             }
             _ => {}
@@ -147,7 +147,7 @@ impl DryRun {
             client,
         };
         let program = &self.program;
-        self.sessions.entry(session).or_insert_with(|| Tried {
+        self.sessions.entry(session).or_insert_with(|| DrySession {
             rules: program.open(opening, None),
             seen: [None, None],
             proto: None,
@@ -231,7 +231,7 @@ impl DryRun {
     }
 }
 
-impl Tried {
+impl DrySession {
     /// Returns true for the first copy of a message.
     fn is_first(&mut self, message: &Message<'_>) -> bool {
         let Some(seq) = message.seq else {
@@ -277,7 +277,7 @@ fn attempt(
         message: Some(Tested {
             dir: message.dir,
             name: match message.form {
-                Form::Control(_) => control_name(registry, message),
+                PacketKind::Control(_) => control_name(registry, message),
                 _ => name(registry, message.proto, message.dir, message.data),
             },
             seq: message.seq,
@@ -298,7 +298,13 @@ fn control_name(registry: &Registry, message: &Message<'_>) -> String {
 fn control<'a>(session: SessionId, at: Time, dir: Dir, packet: &Packet<'a>) -> Message<'a> {
     let facts = PacketFacts::without_chunks(packet.payload.len(), packet.header.ack);
     let place = (session.0, dir, packet.proto);
-    Message::unnumbered(place, Form::Control(Side::Client), packet.payload, facts, at.0)
+    Message::unnumbered(
+        place,
+        PacketKind::Control(Side::Client),
+        packet.payload,
+        facts,
+        at.0,
+    )
 }
 
 fn message<'a>(

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use teetap_proxy::session::{Event, Notice, SessionId, Time, What};
+use teetap_proxy::session::{Event, EventKind, Notice, SessionId, Time};
 use teetap_rules::End;
 use teetap_wire::Dir;
 
@@ -35,7 +35,7 @@ pub enum EndingBy {
 impl Ending {
     /// Returns the ending that this event reports for a rule; `None` for other events.
     pub(crate) fn of_rule(event: &Event) -> Option<Self> {
-        let What::Notice(notice) = &event.what else {
+        let EventKind::Notice(notice) = &event.what else {
             return None;
         };
         let (rule, end, dir, message) = match notice {

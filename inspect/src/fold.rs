@@ -10,7 +10,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
-use teetap_proxy::session::{Datagram, Origin, SessionId, Time, What};
+use teetap_proxy::session::{Datagram, EventKind, Origin, SessionId, Time};
 use teetap_wire::{
     Dir, Side,
     def::{Frequency, Type},
@@ -86,8 +86,8 @@ impl Folds {
     }
 
     /// Adds a line of an event to a fold. Returns false if the line is not foldable.
-    pub fn take(&mut self, lines: &EventLines<'_>, line: &Line, moment: Moment, style: Style) -> bool {
-        let (Some(session), What::Datagram(datagram)) = (lines.event.session, &lines.event.what) else {
+    pub fn add(&mut self, lines: &EventLines<'_>, line: &Line, moment: Moment, style: Style) -> bool {
+        let (Some(session), EventKind::Datagram(datagram)) = (lines.event.session, &lines.event.what) else {
             return false;
         };
         let Some((reading, message)) = lines.reading.zip(plain(lines, line, datagram, style)) else {

@@ -6,7 +6,7 @@
 //! Law: the length of the line is limited, regardless of the size of the message.
 
 use teetap_rules::context::Players;
-use teetap_wire::def::{Def, Look, Record, Records, Secrets, Source, Value};
+use teetap_wire::def::{Def, GistStyle, Record, Records, Secrets, Source, Value};
 
 /// Maximum length of a line, in characters.
 pub(crate) const GIST: usize = 160;
@@ -21,7 +21,7 @@ pub(crate) fn line(
     secrets: Secrets,
     players: Option<&Players>,
 ) -> String {
-    let look = Look {
+    let look = GistStyle {
         secrets,
         line: GIST,
         value: VALUE,

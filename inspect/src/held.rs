@@ -1,15 +1,15 @@
 //! A decoded message that the proxy holds.
 
-use teetap_proxy::session::Waiting;
+use teetap_proxy::session::HeldMessage;
 use teetap_wire::def::{Decoded, Def, Registry, Secrets, Source};
 
 use crate::gist;
 
 /// A held message with its fields.
 #[derive(Debug)]
-pub struct HeldMessage {
+pub struct DecodedHeld {
     /// The held message.
-    pub waiting: Waiting,
+    pub waiting: HeldMessage,
     /// The definition; `None` if unknown.
     pub def: Option<&'static Def>,
     /// The name; `unknown` without a definition.
@@ -19,10 +19,10 @@ pub struct HeldMessage {
     fields: Decoded,
 }
 
-impl HeldMessage {
+impl DecodedHeld {
     /// Decodes a held message.
     #[must_use]
-    pub fn read(waiting: Waiting, registry: &'static Registry, secrets: Secrets) -> Self {
+    pub fn read(waiting: HeldMessage, registry: &'static Registry, secrets: Secrets) -> Self {
         let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
         let mut fields = Decoded::new();
         let def = found.map(|found| {

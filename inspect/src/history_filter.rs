@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use teetap_proxy::session::{Event, What};
+use teetap_proxy::session::{Event, EventKind};
 use teetap_rules::Filter;
 use teetap_wire::def::Registry;
 
@@ -33,15 +33,15 @@ impl HistoryFilter {
     pub fn pass(&mut self, event: &Event) -> Vec<bool> {
         let decoder = &mut self.decoder;
         let reading = match &event.what {
-            What::Session(change) => {
+            EventKind::Session(change) => {
                 if let Some(session) = event.session {
                     decoder.on_session(event.at, session, change);
                 }
                 None
             }
-            What::Datagram(datagram) => Reading::of_datagram(event.at, event.session, datagram, decoder),
-            What::Connless(connless) => Reading::of_connless(event.at, connless, decoder),
-            What::Notice(_) | What::Answer(_) => None,
+            EventKind::Datagram(datagram) => Reading::of_datagram(event.at, event.session, datagram, decoder),
+            EventKind::Connless(connless) => Reading::of_connless(event.at, connless, decoder),
+            EventKind::Notice(_) | EventKind::Answer(_) => None,
         };
         let Some(reading) = reading else {
             return Vec::new();
@@ -80,7 +80,7 @@ mod tests {
         Event {
             at: Time(1),
             session: Some(teetap_proxy::session::SessionId(1)),
-            what: What::Datagram(datagram),
+            what: EventKind::Datagram(datagram),
         }
     }
 

@@ -63,7 +63,7 @@ pub struct Start {
 impl Start {
     /// Returns the time and session of an event.
     #[must_use]
-    pub const fn of(event: &Event) -> Self {
+    pub const fn from_event(event: &Event) -> Self {
         Self {
             at: event.at,
             session: event.session,

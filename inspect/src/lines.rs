@@ -3,7 +3,7 @@
 //! Law: this module renders nothing. A line has only a subject and a weight. Text, JSON and lists choose lines by
 //! weight, and render them from the event and its [`Reading`].
 
-use teetap_proxy::session::{Datagram, Event, Level, Notice, What};
+use teetap_proxy::session::{Datagram, Event, EventKind, Level, Notice};
 use teetap_wire::{Note, Severity};
 
 use crate::{DecodedEvent, Kind, Message, Reading, Style, Verbosity};
@@ -82,7 +82,7 @@ pub enum Bytes {
 impl<'e> EventLines<'e> {
     /// Returns the lines of an event in this style.
     #[must_use]
-    pub fn of(decoded: &'e DecodedEvent, style: Style) -> Self {
+    pub fn from_event(decoded: &'e DecodedEvent, style: Style) -> Self {
         let event = &decoded.event;
         let mut lines = Self {
             event,
@@ -90,16 +90,16 @@ impl<'e> EventLines<'e> {
             list: Vec::new(),
         };
         match &event.what {
-            What::Session(_) => {
+            EventKind::Session(_) => {
                 let player = decoded.player.clone();
                 lines.push(style, Kind::Session, About::Session { player });
             }
-            What::Answer(_) => {
+            EventKind::Answer(_) => {
                 if style.json && !style.matches_only {
                     lines.push(style, Kind::Info, About::Answer);
                 }
             }
-            What::Notice(notice) => {
+            EventKind::Notice(notice) => {
                 let kind = match notice.level() {
                     Level::Warning => Kind::Warning,
                     Level::Info => Kind::Info,
@@ -120,7 +120,7 @@ impl<'e> EventLines<'e> {
                     }
                 }
             }
-            What::Connless(_) => {
+            EventKind::Connless(_) => {
                 if let Some(message) = lines.message(0) {
                     let kind = weight(&message.notes);
                     lines.push(style, kind, About::Connless);
@@ -129,7 +129,7 @@ impl<'e> EventLines<'e> {
                     }
                 }
             }
-            What::Datagram(datagram) => {
+            EventKind::Datagram(datagram) => {
                 if let Some(reading) = lines.reading {
                     lines.add_datagram(datagram, reading, style);
                 }

@@ -28,7 +28,7 @@ impl Stage {
     fn matches(&mut self, view: &MessageView<'_>) -> bool {
         let fields = Lazy::new(view.def, view.data, view.body, Decoded::new());
         self.contexts.observe(view, &fields);
-        let context = self.contexts.of(view.session);
+        let context = self.contexts.of_session(view.session);
         let matches = self.matcher.matches(view, &fields, context);
         self.contexts.learn(view, &fields);
         matches

@@ -15,7 +15,7 @@ use crate::reading::Layer;
 
 /// Where a message was seen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct SeenAt<'a> {
     pub(crate) at: Time,
     pub(crate) session: Option<SessionId>,
     pub(crate) proto: Proto,
@@ -38,7 +38,7 @@ pub(crate) struct Chunk<'a> {
     pub(crate) data: &'a [u8],
 }
 
-impl<'a> Place<'a> {
+impl<'a> SeenAt<'a> {
     /// Returns a view of a datagram without a readable message.
     pub(crate) fn whole(self) -> MessageView<'a> {
         MessageView {

@@ -11,7 +11,7 @@
 
 use std::fmt::{self, Write as _};
 
-use teetap_proxy::session::{Connless, Datagram, Level, Notice, Origin, SessionChange, What};
+use teetap_proxy::session::{Connless, Datagram, EventKind, Level, Notice, Origin, SessionChange};
 use teetap_wire::{Flags, Note, printable};
 
 use crate::{
@@ -28,7 +28,7 @@ pub use crate::layout::{Draft, Layout, Row, Seconds, Start, arrow};
 #[must_use]
 pub fn rows(decoded: &DecodedEvent, style: Style) -> Vec<Row> {
     let mut rows = Vec::new();
-    let lines = EventLines::of(decoded, style);
+    let lines = EventLines::from_event(decoded, style);
     for line in &lines.list {
         add(&lines, line, style, &mut rows);
     }
@@ -39,7 +39,7 @@ pub fn rows(decoded: &DecodedEvent, style: Style) -> Vec<Row> {
 /// own rows.
 #[must_use]
 pub fn render(decoded: &DecodedEvent, line: &Line, style: Style) -> Vec<Row> {
-    of_line(&EventLines::of(decoded, style), line, style)
+    of_line(&EventLines::from_event(decoded, style), line, style)
 }
 
 /// Renders one line of `lines`.
@@ -65,20 +65,22 @@ pub fn comment(decoded: &DecodedEvent) -> String {
 /// Appends the rows of a line. Each changed item, and each field of a message shown in full, gets its own row.
 fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
     let event = lines.event;
-    let start = Start::of(event);
+    let start = Start::from_event(event);
     let mut row = |draft: Draft| rows.push(draft.row(line.kind));
     match (&line.about, &event.what, lines.reading) {
-        (About::Session { .. }, What::Session(change), _) => {
+        (About::Session { .. }, EventKind::Session(change), _) => {
             row(start.draft().push(' ').wrapped().push(Session(change)));
         }
-        (About::Notice, What::Notice(notice), _) => row(notice_text(start, &notice.seen_with(style.secrets))),
-        (About::Connless, What::Connless(connless), Some(reading)) => {
+        (About::Notice, EventKind::Notice(notice), _) => {
+            row(notice_text(start, &notice.seen_with(style.secrets)))
+        }
+        (About::Connless, EventKind::Connless(connless), Some(reading)) => {
             if let Some(message) = lines.message(0) {
                 let notes = lines.marks(message, false, style);
                 row(connless_text(start, connless, (reading, message), &notes, style));
             }
         }
-        (About::Datagram, What::Datagram(datagram), Some(reading)) => {
+        (About::Datagram, EventKind::Datagram(datagram), Some(reading)) => {
             let draft = start.draft().arrow(datagram.dir, datagram.leg).push(' ');
             let frame = datagram.ends.frame.filter(|_| style.frames);
             let draft = draft.push(Whole {
@@ -88,16 +90,16 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
             });
             row(draft.notes(Marks(&reading.notes)));
         }
-        (About::Bytes(bytes), What::Datagram(datagram), _) => row(bytes_text(start, *bytes, datagram)),
-        (About::Bytes(_), What::Notice(Notice::UnknownSender { bytes, .. }), _) => {
+        (About::Bytes(bytes), EventKind::Datagram(datagram), _) => row(bytes_text(start, *bytes, datagram)),
+        (About::Bytes(_), EventKind::Notice(Notice::UnknownSender { bytes, .. }), _) => {
             row(hex_text(start, "in", bytes));
         }
-        (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
+        (About::Message { index, with_datagram }, EventKind::Datagram(datagram), Some(reading)) => {
             if let Some(message) = lines.message(*index) {
                 let notes = lines.marks(message, *with_datagram, style);
                 let draft = start.draft().arrow(datagram.dir, datagram.leg).push(' ');
                 let draft = message_text(draft, message, reading, style);
-                let link = with_datagram.then(|| Transits::of(datagram).to_string());
+                let link = with_datagram.then(|| Transits::from_datagram(datagram).to_string());
                 row(draft.push(link.unwrap_or_default()).notes(Marks(&notes)));
             }
         }
@@ -234,10 +236,10 @@ fn fields<'a>(
 fn whole_bytes<'a>(
     start: Start,
     message: &'a Message,
-    (reading, what): (&'a Reading, &'a What),
+    (reading, what): (&'a Reading, &'a EventKind),
 ) -> impl Iterator<Item = Draft> + 'a {
     let words = match what {
-        What::Connless(connless) => match connless.sent.as_deref() {
+        EventKind::Connless(connless) => match connless.sent.as_deref() {
             Some(sent) if sent == &*connless.bytes => [Some(("in=out", sent)), None],
             sent => [Some(("in", &*connless.bytes)), sent.map(|sent| ("out", sent))],
         },
@@ -308,7 +310,7 @@ impl fmt::Display for Whole<'_> {
             1 => f.write_str(", 1 chunk")?,
             chunks => write!(f, ", {chunks} chunks")?,
         }
-        write!(f, "{}", Transits::of(datagram))
+        write!(f, "{}", Transits::from_datagram(datagram))
     }
 }
 

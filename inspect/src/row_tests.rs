@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use teetap_proxy::session::{Action, Event, Placed, SessionId, State, Stranger, Time, Transit};
+use teetap_proxy::session::{Action, Event, OpensNothing, Placed, SessionId, State, Time, Transit};
 use teetap_wire::{Dir, Proto, Seq, Side, control, def::Registry};
 
 use super::*;
@@ -24,7 +24,7 @@ fn event(received: &[u8], sent: &[&[u8]], change: impl FnOnce(&mut Datagram)) ->
     Event {
         at: Time(12_418_999),
         session: Some(SessionId(2)),
-        what: What::Datagram(datagram),
+        what: EventKind::Datagram(datagram),
     }
 }
 
@@ -274,7 +274,7 @@ fn filters_see_browser_messages_and_their_client() {
     let raw = |bytes| Event {
         at: Time(1_000),
         session: None,
-        what: What::Connless(connless(Dir::C2s, bytes, None)),
+        what: EventKind::Connless(connless(Dir::C2s, bytes, None)),
     };
     for filter in [
         "connless",
@@ -313,7 +313,7 @@ fn sessions_notices_connless_and_gaps() {
         ..session(State::Closed, Proto::Ddnet)
     };
     assert_eq!(
-        texts(&at(What::Session(closed)), Verbosity::Messages),
+        texts(&at(EventKind::Session(closed)), Verbosity::Messages),
         ["   0.001 #12 session closed: ddnet, client 127.0.0.1:4, by the server: \"This server is full\""]
     );
     let redirected = SessionChange {
@@ -322,18 +322,18 @@ fn sessions_notices_connless_and_gaps() {
         ..session(State::Online, Proto::Ddnet)
     };
     assert_eq!(
-        texts(&at(What::Session(redirected)), Verbosity::Messages),
+        texts(&at(EventKind::Session(redirected)), Verbosity::Messages),
         [
             "   0.001 #12 session online: ddnet, client 127.0.0.1:4, from 127.0.0.1:5 to the server, redirected to 127.0.0.1:7"
         ]
     );
     let notice = Notice::Redirected { port: 7, listen: 9 };
     assert_eq!(
-        texts(&at(What::Notice(notice)), Verbosity::Messages),
+        texts(&at(EventKind::Notice(notice)), Verbosity::Messages),
         ["   0.001 #12 note: redirect to port 7: the client receives port 9, where the proxy listens for it"]
     );
     let notice = rows(
-        &at(What::Notice(Notice::UpstreamSilent {
+        &at(EventKind::Notice(Notice::UpstreamSilent {
             time: Duration::from_secs(5),
         })),
         Verbosity::Messages,
@@ -346,7 +346,7 @@ fn sessions_notices_connless_and_gaps() {
     let request = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01";
     let request = Event {
         session: None,
-        ..at(What::Connless(connless(Dir::C2s, request, None)))
+        ..at(EventKind::Connless(connless(Dir::C2s, request, None)))
     };
     assert_eq!(
         texts(&request, Verbosity::Messages),
@@ -361,7 +361,7 @@ fn the_link_of_a_browser_message_is_shown() {
     let event = Event {
         at: Time(1_000),
         session: None,
-        what: What::Connless(Connless {
+        what: EventKind::Connless(Connless {
             link: [Transit {
                 delay: Duration::from_millis(120),
                 ..Transit::default()
@@ -384,7 +384,7 @@ fn a_browser_answer_cut_by_the_capture_has_no_other_notes() {
     let answer = |cut| Event {
         at: Time(1_000),
         session: None,
-        what: What::Connless(Connless {
+        what: EventKind::Connless(Connless {
             cut,
             forwarded: true,
             ..connless(Dir::S2c, bytes, None)
@@ -404,12 +404,12 @@ fn a_browser_answer_cut_by_the_capture_has_no_other_notes() {
 #[test]
 fn a_datagram_that_opens_nothing_is_shown_with_its_bytes() {
     let bytes = b"\x04\0\0\x01TKEN\xff\xff\xff\xff";
-    let what = Stranger::of(bytes);
+    let what = OpensNothing::classify(bytes);
     let notice = Notice::unknown_sender("127.0.0.1:5000".parse().unwrap(), bytes, what);
     let event = Event {
         at: Time(1_000_000),
         session: None,
-        what: What::Notice(notice),
+        what: EventKind::Notice(notice),
     };
     let line = "   1.000 -   note: 127.0.0.1:5000 sent 12 bytes that open no session: byte 0 is 04, the control flag of 0.7: in 0.6 \
                 and DDNet it is 10; they are 04 00 00 01 54 4b 45 4e ff ff ff ff";
@@ -441,7 +441,7 @@ proptest! {
             prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
         }
         let connless = Connless { forwarded: true, ..connless(Dir::S2c, &bytes, None) };
-        for row in rows(&Event { what: What::Connless(connless), ..event }, Verbosity::Messages) {
+        for row in rows(&Event { what: EventKind::Connless(connless), ..event }, Verbosity::Messages) {
             prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
         }
     }

@@ -10,10 +10,10 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use teetap_proxy::session::{Datagram, State, What};
+use teetap_proxy::session::{Datagram, EventKind, State};
 use teetap_rules::context::SESSIONS;
 use teetap_wire::{
-    Code, Note, Place, Severity,
+    Code, Note, RangeOf, Severity,
     def::{Def, Secrecy, Secrets},
     receiver::checks_ranges,
     snap::{Completed, Reused},
@@ -24,7 +24,7 @@ use crate::{
     DecodedEvent, EventLines, Layer, Message, Reading, Row, Style,
     expect::{expectation, missing},
     form::form,
-    judge::peers::By,
+    judge::peers::Culprit,
     lines::{About, Line},
     row::{Start, hex},
     stream::Fact,
@@ -42,7 +42,7 @@ impl Sentences {
 
     /// Forgets the codes of a session that opens or closes, before the lines of the event are shown.
     pub fn begin(&mut self, decoded: &DecodedEvent) {
-        if let (Some(session), What::Session(change)) = (decoded.event.session, &decoded.event.what)
+        if let (Some(session), EventKind::Session(change)) = (decoded.event.session, &decoded.event.what)
             && matches!(change.state, State::Opening | State::Closed)
         {
             self.0.remove(&Some(session.0));
@@ -51,14 +51,14 @@ impl Sentences {
 
     /// Returns the sentences to show under a line, one row each.
     pub fn under(&mut self, lines: &EventLines<'_>, line: &Line, style: Style) -> Vec<Row> {
-        let start = Start::of(lines.event);
+        let start = Start::from_event(lines.event);
         let ends = match &lines.event.what {
-            What::Datagram(datagram) => Some(datagram.ends),
-            What::Connless(connless) => Some(connless.ends),
-            What::Session(_) | What::Notice(_) | What::Answer(_) => None,
+            EventKind::Datagram(datagram) => Some(datagram.ends),
+            EventKind::Connless(connless) => Some(connless.ends),
+            EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => None,
         };
         let frame = ends.and_then(|ends| ends.frame).filter(|_| style.frames);
-        let noted = Noted::of(lines, line, style);
+        let noted = Noted::from_line(lines, line, style);
         let notes = noted
             .iter()
             .flat_map(|noted| noted.notes.iter().map(move |note| (noted, note)));
@@ -126,10 +126,10 @@ struct Noted<'a> {
 }
 
 impl<'a> Noted<'a> {
-    fn of(lines: &'a EventLines<'_>, line: &Line, style: Style) -> Option<Self> {
+    fn from_line(lines: &'a EventLines<'_>, line: &Line, style: Style) -> Option<Self> {
         let reading = lines.reading?;
         let datagram = match &lines.event.what {
-            What::Datagram(datagram) => Some(datagram),
+            EventKind::Datagram(datagram) => Some(datagram),
             _ => None,
         };
         let (message, notes) = match line.about {
@@ -237,10 +237,10 @@ impl<'a> Noted<'a> {
                 let base = snapshot.base?;
                 Some(format!("got tick {} relative to tick {base}", snapshot.tick))
             }
-            _ if note.code.place() == Place::Message => self.of_message(note, self.message?, style.secrets),
+            _ if note.code.place() == RangeOf::Message => self.of_message(note, self.message?, style.secrets),
             _ => {
                 let received = self.datagram?.received()?;
-                let is_short = note.len > 0 && note.len <= MOST && note.code.place() == Place::Datagram;
+                let is_short = note.len > 0 && note.len <= MOST && note.code.place() == RangeOf::Datagram;
                 let bytes = received.get(note.at..note.at + note.len).filter(|_| is_short)?;
                 Some(with(hex(bytes), None))
             }
@@ -259,7 +259,7 @@ impl<'a> Noted<'a> {
             Code::UnexpectedVital => "got it vital, expected a chunk that is not".to_owned(),
             Code::WrongDirection => {
                 let sender = self.datagram?.dir.sender();
-                let (sender, other) = (By::from(sender).name(), By::from(sender.other()).name());
+                let (sender, other) = (Culprit::from(sender).name(), Culprit::from(sender.other()).name());
                 format!("got it from the {sender}, expected it from the {other} only")
             }
             Code::MissingField => {

@@ -26,7 +26,7 @@ impl Shown {
     }
 
     /// Returns the sentences under the lines of an event.
-    fn event(&mut self, session: u32, what: What) -> Vec<String> {
+    fn event(&mut self, session: u32, what: EventKind) -> Vec<String> {
         let event = Event {
             at: Time(660_000),
             session: Some(SessionId(session)),
@@ -38,7 +38,7 @@ impl Shown {
             ..Style::default()
         };
         self.sentences.begin(&decoded);
-        let lines = EventLines::of(&decoded, style);
+        let lines = EventLines::from_event(&decoded, style);
         let rows = lines
             .list
             .iter()
@@ -60,7 +60,7 @@ impl Shown {
         let bytes: &'static [u8] = bytes.to_vec().leak();
         let mut datagram = Datagram::new(dir, Proto::V7, Origin::Peer, bytes, [bytes].into_iter());
         change(&mut datagram);
-        self.event(session, What::Datagram(datagram))
+        self.event(session, EventKind::Datagram(datagram))
     }
 
     fn chunk(&mut self, session: u32, dir: Dir, data: &[u8]) -> Vec<String> {
@@ -99,7 +99,7 @@ fn a_magic_that_is_almost_right_is_named_with_the_right_one() {
         let dir = if bytes[3] == 1 { Dir::C2s } else { Dir::S2c };
         let mut datagram = Datagram::new(dir, proto, Origin::Peer, bytes, std::iter::empty());
         datagram.leg = Some(Side::Client);
-        let shown = Shown::new().event(1, What::Datagram(datagram));
+        let shown = Shown::new().event(1, EventKind::Datagram(datagram));
         assert_eq!(shown, expected, "{proto}");
     }
     let filter = teetap_rules::Filter::parse("lint.unexpected_bytes", Registry::builtin());
@@ -107,7 +107,7 @@ fn a_magic_that_is_almost_right_is_named_with_the_right_one() {
     shown.decoder.show_only(filter.unwrap().0);
     let bytes = b"\x10\0\0\x01TKEM\xff\xff\xff\xff";
     let datagram = Datagram::new(Dir::C2s, Proto::V6, Origin::Peer, bytes, std::iter::empty());
-    assert_eq!(shown.event(1, What::Datagram(datagram)).len(), 1);
+    assert_eq!(shown.event(1, EventKind::Datagram(datagram)).len(), 1);
 }
 
 #[test]
@@ -120,11 +120,11 @@ fn a_code_has_one_sentence_in_each_session() {
     assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), [""; 0]);
     assert_eq!(shown.chunk(2, Dir::S2c, EMOTICON), expected);
     // A session that opens is a new session.
-    shown.event(1, What::Session(session(State::Opening, Proto::V7)));
+    shown.event(1, EventKind::Session(session(State::Opening, Proto::V7)));
     assert_eq!(shown.chunk(1, Dir::S2c, EMOTICON), expected);
     shown.sentences.restart();
     assert_eq!(shown.chunk(2, Dir::S2c, EMOTICON), expected);
-    assert_eq!(shown.event(2, What::Notice(Notice::Candidate)), [""; 0]);
+    assert_eq!(shown.event(2, EventKind::Notice(Notice::Candidate)), [""; 0]);
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_wrong_token_is_named_with_the_right_one() {
     assert_eq!(shown.datagram(2, Dir::S2c, &bad, wrong), [text]);
     shown.datagram(3, Dir::S2c, &good, |_| {});
     shown.datagram(3, Dir::S2c, &bad, wrong);
-    shown.event(3, What::Session(session(State::Opening, Proto::V7)));
+    shown.event(3, EventKind::Session(session(State::Opening, Proto::V7)));
     shown.datagram(3, Dir::S2c, &good, |_| {});
     assert_eq!(
         shown.datagram(3, Dir::S2c, &bad, wrong),
@@ -176,7 +176,7 @@ fn a_wrong_token_is_named_with_the_right_one() {
 fn a_wrong_ack_is_named_with_its_bound() {
     let mut shown = Shown::new();
     let with_ack = |ack| chunks(ack, false, &[(None, b"\x38")]);
-    shown.event(1, What::Session(session(State::Opening, Proto::V7)));
+    shown.event(1, EventKind::Session(session(State::Opening, Proto::V7)));
     shown.datagram(1, Dir::S2c, &chunks(0, false, &[(Some(1), b"\x02a\0")]), |_| {});
     shown.datagram(1, Dir::C2s, &with_ack(1), |_| {});
     let ahead = shown.datagram(1, Dir::C2s, &with_ack(9), note(Code::AckAhead, 0, 2));

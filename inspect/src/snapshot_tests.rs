@@ -3,7 +3,7 @@
 use teetap_wire::{
     Dir, Proto,
     def::{Class, Datum, Registry},
-    snap::{Key, Retained, Sizes, Snapshot, Store},
+    snap::{ItemKey, Retained, Sizes, Snapshot, Store},
 };
 
 use super::*;
@@ -51,7 +51,7 @@ fn follow(
 fn world(items: &[(u16, u16, &[i32])]) -> Snapshot {
     let mut world = Snapshot::new();
     for (kind, id, ints) in items {
-        world.insert(Key { kind: *kind, id: *id }, ints).unwrap();
+        world.insert(ItemKey { kind: *kind, id: *id }, ints).unwrap();
     }
     world
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use teetap_proxy::session::{Connless, Datagram, Transit, What};
+use teetap_proxy::session::{Connless, Datagram, EventKind, Transit};
 
 /// Displays the effects of link lines, starting with a comma; empty if there are none.
 ///
@@ -17,15 +17,15 @@ pub struct Transits<'a> {
 impl<'a> Transits<'a> {
     /// Returns the effects on the datagrams of an event; `None` if the event has no datagram.
     #[must_use]
-    pub fn of_event(what: &'a What) -> Option<Self> {
+    pub fn of_event(what: &'a EventKind) -> Option<Self> {
         match what {
-            What::Datagram(datagram) => Some(Self::of(datagram)),
-            What::Connless(connless) => Some(Self::of_connless(connless)),
+            EventKind::Datagram(datagram) => Some(Self::from_datagram(datagram)),
+            EventKind::Connless(connless) => Some(Self::of_connless(connless)),
             _ => None,
         }
     }
 
-    pub(crate) fn of(datagram: &'a Datagram) -> Self {
+    pub(crate) fn from_datagram(datagram: &'a Datagram) -> Self {
         Self {
             link: &datagram.link,
             count: datagram.sent().count(),
@@ -134,7 +134,11 @@ mod tests {
             (&[], vec![], false),
         ] {
             let datagram = datagram(sent, &link);
-            assert_eq!(Transits::of(&datagram).are_lost(), are_lost, "{sent:?} {link:?}");
+            assert_eq!(
+                Transits::from_datagram(&datagram).are_lost(),
+                are_lost,
+                "{sent:?} {link:?}"
+            );
         }
     }
 
@@ -157,7 +161,7 @@ mod tests {
         };
         let text = |sent: &[&[u8]], link: &[Transit]| {
             let datagram = datagram(sent, link);
-            let transits = Transits::of(&datagram);
+            let transits = Transits::from_datagram(&datagram);
             assert_eq!(transits.words(), transits.to_string().trim_start_matches(", "));
             transits.to_string()
         };

@@ -6,7 +6,7 @@ use std::fs;
 
 use teetap_capture::{Item, Playback};
 use teetap_inspect::{Decoder, Message, Reading};
-use teetap_proxy::session::{Datagram, Event, What};
+use teetap_proxy::session::{Datagram, Event, EventKind};
 use teetap_rules::Filter;
 use teetap_wire::{
     Code,
@@ -89,12 +89,12 @@ fn nothing_is_missed_by_following_less() {
             for event in events {
                 let (at, session) = (event.at, event.session);
                 match &event.what {
-                    What::Session(change) => {
+                    EventKind::Session(change) => {
                         for decoder in [&mut slow, &mut fast] {
                             decoder.on_session(at, session.unwrap(), change);
                         }
                     }
-                    What::Datagram(datagram) => {
+                    EventKind::Datagram(datagram) => {
                         let whole = Reading::of_datagram(at, session, &again(datagram), &mut slow);
                         let reading = Reading::of_datagram(at, session, datagram, &mut fast);
                         assert_eq!(described(whole.as_ref()), described(reading.as_ref()), "{filter}");
@@ -106,7 +106,7 @@ fn nothing_is_missed_by_following_less() {
                             None => hidden += 1,
                         }
                     }
-                    What::Connless(_) | What::Notice(_) | What::Answer(_) => {}
+                    EventKind::Connless(_) | EventKind::Notice(_) | EventKind::Answer(_) => {}
                 }
             }
             assert_eq!(slow.matches(), fast.matches(), "{filter}");

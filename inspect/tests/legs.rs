@@ -6,7 +6,7 @@ use std::{error::Error, io::Cursor, sync::Arc};
 use teetap_capture::{Encode as _, Encoder, Playback, Run};
 use teetap_inspect::{
     Decoder,
-    judge::{By, Finding, Judge, Role},
+    judge::{Culprit, Finding, Judge, Role},
 };
 use teetap_kit::{
     codec::{Packing, Variant},
@@ -49,7 +49,7 @@ impl Views {
     fn codes(&self) -> [Vec<(String, Option<String>)>; 3] {
         [&self.live, &self.recording, &self.leg].map(|list| {
             let wrong = list.iter().filter(|one| {
-                one.by == By::Client && one.role == Role::Fault && one.severity >= Severity::Warning
+                one.by == Culprit::Client && one.role == Role::Fault && one.severity >= Severity::Warning
             });
             let mut codes: Vec<_> = wrong
                 .map(|one| (one.topic.to_string(), one.detail.clone()))
@@ -64,7 +64,7 @@ fn live(through: &Through) -> Vec<Finding> {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     for event in through.events.iter().cloned() {
-        judge.take(teetap_inspect::recording::Item::Event(event), &mut decoder);
+        judge.record(teetap_inspect::recording::Item::Event(event), &mut decoder);
     }
     judge.finish(&mut decoder);
     judge.findings().list
@@ -98,7 +98,7 @@ fn judged(file: &[u8]) -> Result<Vec<Finding>, Box<dyn Error>> {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     while let Some(item) = playback.read()? {
-        judge.take(item, &mut decoder);
+        judge.record(item, &mut decoder);
     }
     judge.finish(&mut decoder);
     Ok(judge.findings().list)
@@ -277,7 +277,7 @@ fn a_client_that_falls_silent_is_named_before_its_server_gives_up() {
             let silent = &sentences[0];
             assert_eq!(
                 (&*silent.0, silent.1),
-                ("peer-silent", By::Client),
+                ("peer-silent", Culprit::Client),
                 "{variant:?}: {sentences:#?}"
             );
             let text = "no datagram from the client for 3.5 s, although datagrams were sent to it; sent and not acked: ";
@@ -287,7 +287,7 @@ fn a_client_that_falls_silent_is_named_before_its_server_gives_up() {
             let is_ddnet = matches!(variant, Variant::Ddnet | Variant::D7);
             assert_eq!(
                 ends,
-                (!is_ddnet).then_some(("timed-out", By::Client)),
+                (!is_ddnet).then_some(("timed-out", Culprit::Client)),
                 "{variant:?}: {sentences:#?}"
             );
         }
@@ -349,7 +349,7 @@ fn a_join_that_a_rule_stops_is_of_the_proxy() {
             assert_eq!(codes, ["login-stalled", "never-entered"], "{ends:#?}");
             assert!(
                 ends.iter()
-                    .all(|(_, by, severity, _)| (*by, *severity) == (By::Proxy, Severity::Warning)),
+                    .all(|(_, by, severity, _)| (*by, *severity) == (Culprit::Proxy, Severity::Warning)),
                 "{ends:#?}"
             );
             assert!(ends[1].3.contains(text), "{ends:#?}");
@@ -366,7 +366,7 @@ fn the_proxy_is_not_accused_of_the_faults_of_a_client() {
             for list in [live(&through), judged(&recorded(&through)).unwrap()] {
                 let mut accused = list
                     .iter()
-                    .filter(|one| one.by == By::Proxy && one.severity >= Severity::Warning);
+                    .filter(|one| one.by == Culprit::Proxy && one.severity >= Severity::Warning);
                 assert!(
                     accused.next().is_none(),
                     "{} of {variant:?}: {list:#?}",

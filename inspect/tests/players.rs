@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs::File, io::BufReader, path::Path};
 
 use teetap_capture::{Item, Playback};
 use teetap_inspect::{Decoder, Style, rows};
-use teetap_proxy::session::{Event, What};
+use teetap_proxy::session::{Event, EventKind};
 use teetap_rules::{
     context::{Contexts, MessageView, PacketView},
     eval::{Identity, Lazy},
@@ -57,7 +57,7 @@ impl Seen {
         let fields = Lazy::new(view.def, view.data, view.body, Decoded::new());
         contexts.observe(view, &fields);
         contexts.learn(view, &fields);
-        let context = contexts.of(view.session);
+        let context = contexts.of_session(view.session);
         let Some(snapshot) = context.completed().filter(|done| done.fate == Fate::Kept) else {
             return;
         };
@@ -88,8 +88,8 @@ fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
     for event in events(file) {
         let id = event.session.map(|session| session.0);
         let datagram = match (event.what, id) {
-            (What::Datagram(datagram), Some(_)) => datagram,
-            (What::Session(change), Some(id)) => {
+            (EventKind::Datagram(datagram), Some(_)) => datagram,
+            (EventKind::Session(change), Some(id)) => {
                 contexts.on_session(event.at.0, id, change.state.into(), change.client);
                 continue;
             }

@@ -21,7 +21,7 @@ use teetap_kit::{
     link::{Conditions, Hop, MS, Random, SECOND},
 };
 use teetap_peer::{Client, ClientConfig, Counters, Server, ServerConfig, Variant, token};
-use teetap_proxy::session::What;
+use teetap_proxy::session::EventKind;
 use teetap_wire::{Code, Severity, def::Registry};
 
 const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 50_000);
@@ -145,7 +145,7 @@ impl End {
         while let Some(item) = playback.read()? {
             let Item::Event(event) = item else { continue };
             let frame = match &event.what {
-                What::Datagram(datagram) => datagram.ends.frame,
+                EventKind::Datagram(datagram) => datagram.ends.frame,
                 _ => None,
             };
             let decoded = decoder.decode(event);

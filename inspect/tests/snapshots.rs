@@ -17,12 +17,12 @@ use teetap_kit::{
 };
 use teetap_proxy::{
     io::{Bus, Publisher, Seen, Watcher, Worker},
-    session::{Datagram, Event, Origin, SessionChange, SessionId, State, Time, What},
+    session::{Datagram, Event, EventKind, Origin, SessionChange, SessionId, State, Time},
 };
 use teetap_wire::{
     Dir, Proto,
     def::{Class, Datum, Registry},
-    snap::{Fate, Key, Sizes, Snapshot},
+    snap::{Fate, ItemKey, Sizes, Snapshot},
 };
 
 const SESSIONS: u32 = 64;
@@ -55,7 +55,7 @@ impl Game {
         for id in 0..16 {
             // Tees.
             let kind = if proto == Proto::V7 { 10 } else { 9 };
-            world.insert(Key { kind, id }, &[1; 22]).unwrap();
+            world.insert(ItemKey { kind, id }, &[1; 22]).unwrap();
         }
         Self {
             id: SessionId(number + 1),
@@ -80,14 +80,14 @@ impl Game {
             by: None,
             reason: None,
         };
-        self.event(What::Session(change))
+        self.event(EventKind::Session(change))
     }
 
     /// Returns the events of one step: a snapshot, as a delta to a snapshot that the client is known to have, and an
     /// ack.
     fn step(&mut self) -> [Event; 2] {
         self.tick += 2;
-        let keys: Vec<Key> = self.world.items().map(|(key, _)| key).collect();
+        let keys: Vec<ItemKey> = self.world.items().map(|(key, _)| key).collect();
         for key in keys {
             let ints = self.world.get_mut(key).unwrap();
             let at = usize::try_from(self.dice.below(ints.len() as u64)).unwrap();
@@ -134,7 +134,7 @@ impl Game {
         let mut head = Head::new(self.variant, 5, Some([1, 2, 3, 4]));
         head.num_chunks = 1;
         let bytes = seal(&head, &payload, Packing::Always(Ending::Padded));
-        self.event(What::Datagram(Datagram::new(
+        self.event(EventKind::Datagram(Datagram::new(
             dir,
             self.proto,
             Origin::Peer,
@@ -143,7 +143,7 @@ impl Game {
         )))
     }
 
-    fn event(&self, what: What) -> Event {
+    fn event(&self, what: EventKind) -> Event {
         Event {
             at: Time::ZERO,
             session: Some(self.id),

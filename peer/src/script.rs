@@ -131,7 +131,7 @@ pub(crate) struct Stops {
 
 /// The behaviour of a peer at a step, as its script and the released steps define it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Turn<'s> {
+pub(crate) enum Behavior<'s> {
     /// The usual behaviour.
     Usual,
     /// The peer sends nothing. The value is true if it stops at this step for the first time.
@@ -142,19 +142,19 @@ pub(crate) enum Turn<'s> {
 
 impl Stops {
     /// Returns the behaviour of a peer with this script at a step.
-    pub(crate) fn turn<'s>(&mut self, script: &'s Script, step: Step) -> Turn<'s> {
+    pub(crate) fn turn<'s>(&mut self, script: &'s Script, step: Step) -> Behavior<'s> {
         match script.action(step) {
-            None => Turn::Usual,
-            Some(Action::Stop) if self.released.contains(&step) => Turn::Usual,
-            Some(Action::Skip) => Turn::Nothing(false),
+            None => Behavior::Usual,
+            Some(Action::Stop) if self.released.contains(&step) => Behavior::Usual,
+            Some(Action::Skip) => Behavior::Nothing(false),
             Some(Action::Stop) => {
                 let is_new = !self.stopped.contains(&step);
                 if is_new {
                     self.stopped.push_back(step);
                 }
-                Turn::Nothing(is_new)
+                Behavior::Nothing(is_new)
             }
-            Some(Action::Send(messages)) => Turn::Send(messages),
+            Some(Action::Send(messages)) => Behavior::Send(messages),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use teetap_wire::Proto;
 use teetap_wire::def::{Class, Datum, Id};
-use teetap_wire::snap::{Key, Snapshot};
+use teetap_wire::snap::{ItemKey, Snapshot};
 
 use crate::message::{Message, definition, text};
 
@@ -167,6 +167,6 @@ fn insert(snap: &mut Snapshot, proto: Proto, name: &str, id: i32, fields: Vec<(&
         Id::Number(number) => number,
         _ => 0,
     };
-    snap.insert(Key::from_int((kind << 16) | id), &ints)
+    snap.insert(ItemKey::from_int((kind << 16) | id), &ints)
         .expect("the snapshot has room for an item of its own");
 }

@@ -22,8 +22,8 @@
 //!   identity mode a datagram with a wrong ack is forwarded with a note, and its receiver drops it as it
 //!   would without the proxy. A CLOSE with a wrong ack is never forwarded.
 //! * To a client of 0.6: a datagram with the mark of 0.7 (`0x04` in a connected datagram, version bits `01`
-//! in a connless one), because DDNet 16.4's client crashes on it. For the same reason a TOKEN request is not answered if a
-//! client of 0.6 plays at the sender's address.
+//!   in a connless one), because DDNet 16.4's client crashes on it. For the same reason a TOKEN request is not
+//!   answered if a client of 0.6 plays at the sender's address.
 //! * To 0.6.4 and 0.6.5: a payload of more than 1394 and 1390 bytes, which their receivers would copy past
 //!   the end of a buffer.
 //! * To an unproven address: more bytes than the datagram that is being answered contained.

@@ -7,7 +7,7 @@ use teetap_wire::Dir;
 
 /// Key of one decision.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Key {
+pub(crate) struct DrawKey {
     /// Seed of the run.
     pub(crate) seed: u64,
     /// [`hash`] of the rule's identity.
@@ -23,10 +23,10 @@ pub(crate) struct Key {
 
 /// Random generator for one decision.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct DrawRng(u64);
 
-impl Dice {
-    pub(crate) fn new(key: Key) -> Self {
+impl DrawRng {
+    pub(crate) fn new(key: DrawKey) -> Self {
         let place = u64::from(key.session) << 1 | key.dir as u64;
         let parts = [key.seed, key.rule, place, key.name, key.ordinal];
         Self(parts.into_iter().fold(0, |state, part| mix(state ^ part)))
@@ -67,7 +67,7 @@ pub(crate) fn hash(text: &str) -> u64 {
 mod tests {
     use super::*;
 
-    const KEY: Key = Key {
+    const KEY: DrawKey = DrawKey {
         seed: 42,
         rule: 7,
         session: 1,
@@ -79,7 +79,7 @@ mod tests {
     /// Recorded runs rely on these numbers.
     #[test]
     fn draws_stay_as_they_are() {
-        let mut dice = Dice::new(KEY);
+        let mut dice = DrawRng::new(KEY);
         let draws = [dice.next(), dice.next(), dice.below(100)];
         assert_eq!(draws, [16_760_013_594_868_292_083, 6_676_775_163_177_373_508, 13]);
         // The first output of splitmix64 for seed 0, and a test vector of FNV-1a.
@@ -91,14 +91,14 @@ mod tests {
     fn each_part_of_the_key_matters() {
         let keys = [
             KEY,
-            Key { seed: 43, ..KEY },
-            Key { rule: 8, ..KEY },
-            Key { session: 2, ..KEY },
-            Key { dir: Dir::S2c, ..KEY },
-            Key { name: 10, ..KEY },
-            Key { ordinal: 2, ..KEY },
+            DrawKey { seed: 43, ..KEY },
+            DrawKey { rule: 8, ..KEY },
+            DrawKey { session: 2, ..KEY },
+            DrawKey { dir: Dir::S2c, ..KEY },
+            DrawKey { name: 10, ..KEY },
+            DrawKey { ordinal: 2, ..KEY },
         ];
-        let mut draws = keys.map(|key| Dice::new(key).next()).to_vec();
+        let mut draws = keys.map(|key| DrawRng::new(key).next()).to_vec();
         draws.sort_unstable();
         draws.dedup();
         assert_eq!(draws.len(), keys.len());
@@ -108,7 +108,7 @@ mod tests {
     fn numbers_below_an_end_are_even() {
         let mut counts = [0u32; 10];
         for ordinal in 0..100_000 {
-            let number = Dice::new(Key { ordinal, ..KEY }).below(10);
+            let number = DrawRng::new(DrawKey { ordinal, ..KEY }).below(10);
             counts[usize::try_from(number).unwrap()] += 1;
         }
         // With nine degrees of freedom, one uniform sample in a thousand exceeds 27.9.

@@ -7,7 +7,7 @@ use teetap_wire::{Dir, Proto};
 
 use crate::check::{ResolvedAction, Variables};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
-use crate::eval::{Cond, Facts, Identity, Key, Memory, Number, Program, Reach, Subject, Text, Value};
+use crate::eval::{Cond, DefKey, Facts, Identity, Memory, Number, Program, Reach, Subject, Text, Value};
 use crate::span::Span;
 use crate::syntax::{Action, Expr, Kind, Path, parse};
 
@@ -219,7 +219,7 @@ impl Filter {
 
     /// Returns true if a message may match, or may change the memory.
     pub(crate) fn concerns(&self, proto: Proto, dir: Dir, class: Class, def: Option<&Def>) -> bool {
-        let key = def.map(|def| Key::new(proto.into(), def));
+        let key = def.map(|def| DefKey::new(proto.into(), def));
         self.reach.holds(proto, dir, Some(class), key.as_ref())
             || self.program.remembers(key.as_ref(), def, class)
     }
@@ -239,7 +239,7 @@ impl Filter {
                 is_sent
                     && self
                         .program
-                        .remembers(Some(&Key::new(proto.into(), def)), Some(def), class)
+                        .remembers(Some(&DefKey::new(proto.into(), def)), Some(def), class)
             })
         })
     }
@@ -260,7 +260,10 @@ impl Filter {
     /// Remembers a message without deciding about it.
     pub(crate) fn remember(&self, facts: &impl Facts, memory: &mut Memory) {
         if self.remembers() {
-            let key = facts.subject().def.map(|def| Key::new(facts.proto().into(), def));
+            let key = facts
+                .subject()
+                .def
+                .map(|def| DefKey::new(facts.proto().into(), def));
             self.program.count(facts, key.as_ref(), memory);
             self.program.keep(facts, key.as_ref(), memory);
         }
@@ -281,7 +284,7 @@ impl Filter {
         &self,
         number: &Number,
         facts: &impl Facts,
-        key: Option<&Key>,
+        key: Option<&DefKey>,
         memory: &Memory,
     ) -> Option<i64> {
         self.program.number(number, facts, key, memory)
@@ -292,7 +295,7 @@ impl Filter {
         &self,
         text: Text,
         facts: &impl Facts,
-        known: (Option<&Key>, &Memory),
+        known: (Option<&DefKey>, &Memory),
         variables: &crate::eval::Variables,
     ) -> Option<crate::eval::Reported> {
         self.program.reported(text, facts, known, variables)
@@ -303,7 +306,7 @@ impl Filter {
         &self,
         number: &Number,
         facts: &impl Facts,
-        known: (Option<&Key>, &Memory),
+        known: (Option<&DefKey>, &Memory),
         variables: &crate::eval::Variables,
     ) -> bool {
         self.program.is_secret(number, facts, known, variables)
@@ -314,14 +317,14 @@ impl Filter {
         &self,
         cond: &Cond,
         facts: &impl Facts,
-        key: Option<&Key>,
+        key: Option<&DefKey>,
         memory: &Memory,
     ) -> Option<bool> {
         self.program.truth(cond, facts, key, memory)
     }
 
     /// Returns true if a message with this definition may have a value, given its fields.
-    pub(crate) fn has_value(&self, value: &Value, key: &Key) -> bool {
+    pub(crate) fn has_value(&self, value: &Value, key: &DefKey) -> bool {
         self.program.has_value(value, key)
     }
 
@@ -330,7 +333,7 @@ impl Filter {
         &self,
         value: &Value,
         facts: &impl Facts,
-        key: &Key,
+        key: &DefKey,
         memory: &Memory,
     ) -> Option<Datum> {
         self.program.value(value, facts, key, memory)
@@ -343,7 +346,7 @@ impl Filter {
             is_counted: false,
         };
         let (proto, subject) = (facts.proto(), facts.subject());
-        let key = subject.def.map(|def| Key::new(proto.into(), def));
+        let key = subject.def.map(|def| DefKey::new(proto.into(), def));
         let reached = self.reach.holds(proto, facts.dir(), subject.class, key.as_ref());
         if self.program.forgets() && !reached {
             return NO;
@@ -362,7 +365,7 @@ impl Filter {
     /// Returns true if another copy of a message matches. The message is already remembered.
     pub(crate) fn holds(&self, facts: &impl Facts, memory: &Memory) -> bool {
         let (proto, subject) = (facts.proto(), facts.subject());
-        let key = subject.def.map(|def| Key::new(proto.into(), def));
+        let key = subject.def.map(|def| DefKey::new(proto.into(), def));
         self.reach.holds(proto, facts.dir(), subject.class, key.as_ref())
             && self.program.decide(facts, key.as_ref(), memory) == Some(true)
     }
@@ -373,7 +376,10 @@ impl Filter {
             memory.hit(facts.dir());
         }
         if self.remembers() {
-            let key = facts.subject().def.map(|def| Key::new(facts.proto().into(), def));
+            let key = facts
+                .subject()
+                .def
+                .map(|def| DefKey::new(facts.proto().into(), def));
             self.program.keep(facts, key.as_ref(), memory);
         }
     }

@@ -41,8 +41,10 @@ pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
 pub use opening::Opening;
 pub use program::{
-    By, Decide, Decision, Drawn, Entry, Failure, Hit, Hits, LineReport, Logic, Program, Report, RuleReport,
-    Shared, Test,
+    By, Decide, Decision, Drawn, Failure, GameEntry, Hit, Hits, LineReport, Logic, Program, Report,
+    RuleReport, Shared, Test,
 };
 pub use span::Span;
-pub use verdict::{Effect, End, Fate, Form, Made, Message, Order, PacketFacts, Part, RuleId, Verdict};
+pub use verdict::{
+    Effect, End, Fate, Made, Message, Order, PacketFacts, PacketKind, RuleId, SnapshotPart, Verdict,
+};

@@ -19,7 +19,7 @@ pub struct Message<'a> {
     /// Protocol of the session.
     pub proto: Proto,
     /// Kind of packet that contains the message.
-    pub form: Form,
+    pub form: PacketKind,
     /// True if the message is reliable: sequenced, acked and resent.
     pub vital: bool,
     /// Sequence number from the sender; `None` if the message is not vital.
@@ -53,7 +53,7 @@ impl<'a> Message<'a> {
             vital: seq.is_some(),
             seq,
             id: identify(data).map(|(id, _)| id),
-            ..Self::unnumbered((session, dir, proto), Form::Chunk, data, packet, at)
+            ..Self::unnumbered((session, dir, proto), PacketKind::Chunk, data, packet, at)
         }
     }
 
@@ -70,7 +70,7 @@ impl<'a> Message<'a> {
             seq: chunk.header.vital,
             resend: chunk.header.resend,
             id: identify(chunk.data).map(|(id, _)| id),
-            ..Self::unnumbered((session, dir, proto), Form::Chunk, chunk.data, packet, at)
+            ..Self::unnumbered((session, dir, proto), PacketKind::Chunk, chunk.data, packet, at)
         }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Message<'a> {
     #[must_use]
     pub const fn unnumbered(
         (session, dir, proto): (u32, Dir, Proto),
-        form: Form,
+        form: PacketKind,
         data: &'a [u8],
         packet: PacketFacts<'a>,
         at: u64,
@@ -101,7 +101,7 @@ impl<'a> Message<'a> {
 
 /// Kind of packet that contains a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum PacketKind {
     /// A packet of chunks.
     #[default]
     Chunk,
@@ -180,7 +180,7 @@ pub struct Verdict {
     /// Groups in which the message overtakes a waiting message when it is sent, see [`Fate::Reorder`].
     pub overtakes: Vec<u32>,
     /// The snapshot part in this message, if other messages are to overtake the part; `None` for other messages.
-    pub part: Option<Part>,
+    pub part: Option<SnapshotPart>,
     /// Rules that took part in the decision.
     pub rules: Vec<RuleId>,
     /// Rule that decided the fate; `None` for a pass, or if it is unknown.
@@ -289,7 +289,7 @@ impl Verdict {
 
     /// Creates a verdict with only a fate.
     #[must_use]
-    pub fn of(fate: Fate) -> Self {
+    pub fn from_fate(fate: Fate) -> Self {
         Self { fate, ..Self::PASS }
     }
 }
@@ -382,7 +382,7 @@ impl Fate {
 
 /// Part of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct SnapshotPart {
     /// Tick of the snapshot.
     pub tick: i32,
     /// True if the rules decided its fate with an earlier part of the same snapshot.

@@ -169,7 +169,7 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
 const FEW: usize = 2;
 
 /// Returns the examples of a command for its help.
-pub(super) fn of(name: &str) -> String {
+pub(super) fn for_command(name: &str) -> String {
     let mut text = String::from("Examples:\n");
     write(
         &mut text,

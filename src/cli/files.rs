@@ -32,11 +32,13 @@ pub(crate) fn check_files(options: &RunOptions) -> Result<(), Failure> {
     let read = read
         .into_iter()
         .chain(rules.map(|path| ("--rules", Some(path.as_path()))));
-    let mut known: Vec<(&str, Place)> = Vec::new();
+    let mut known: Vec<(&str, FileIdentity)> = Vec::new();
     let all = written.into_iter().chain(read);
     for (index, (option, path)) in all.enumerate() {
         let Some(path) = path else { continue };
-        let Some(place) = Place::of(path) else { continue };
+        let Some(place) = FileIdentity::of_path(path) else {
+            continue;
+        };
         if let Some((other, _)) = known.iter().find(|(_, known)| *known == place) {
             let path = printable_path(path);
             return Err(Failure::usage(format!(
@@ -52,16 +54,16 @@ pub(crate) fn check_files(options: &RunOptions) -> Result<(), Failure> {
 
 /// Identity of a file, whatever path names it.
 #[derive(PartialEq, Eq)]
-enum Place {
+enum FileIdentity {
     /// A regular file: device and inode number.
     File(u64, u64),
     /// A file that does not exist yet.
     Path(PathBuf),
 }
 
-impl Place {
+impl FileIdentity {
     /// Returns `None` for anything but a regular file, such as a device or a pipe, which several options may share.
-    fn of(path: &Path) -> Option<Self> {
+    fn of_path(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
             Ok(data) => data.is_file().then(|| Self::File(data.dev(), data.ino())),
             Err(_) => {

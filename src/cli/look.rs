@@ -46,7 +46,7 @@ impl LookOptions {
     }
 
     /// Returns these options as parsed for the command.
-    pub(super) fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
+    pub(super) fn from_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let matches = matches.subcommand().map_or(matches, |(_, own)| own);
         Self::from_arg_matches(matches)
     }

@@ -76,14 +76,16 @@ const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usag
 pub(crate) fn definition() -> clap::Command {
     let root = Cli::command()
         .help_template(TEMPLATE)
-        .before_help(examples::of(""));
+        .before_help(examples::for_command(""));
     // The screen shows a recording as a whole and has keys for positions and filters.
     let root = root.mut_subcommand("open", |open| {
         open.mut_arg("tui", |tui| tui.conflicts_with_all(["from", "to", "until"]))
     });
     COMMANDS.into_iter().fold(root, |root, name| {
         root.mut_subcommand(name, |command| {
-            let command = command.help_template(TEMPLATE).before_help(examples::of(name));
+            let command = command
+                .help_template(TEMPLATE)
+                .before_help(examples::for_command(name));
             LookOptions::added(command)
         })
     })
@@ -127,7 +129,7 @@ where
         None => (matches, Settings::default()),
     };
     let mut cli = Cli::from_arg_matches(&matches).map_err(&refused)?;
-    cli.look = LookOptions::of(&matches).map_err(&refused)?;
+    cli.look = LookOptions::from_matches(&matches).map_err(&refused)?;
     if let Some(screen) = cli.screen_options() {
         screen.keys = settings.keys();
     }

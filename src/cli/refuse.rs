@@ -57,12 +57,12 @@ pub(crate) fn command_like(word: &str) -> Option<String> {
 pub(crate) fn refuse(refusal: &Refusal) -> Exit {
     let (error, variable) = match refusal {
         Refusal::Empty => {
-            streams::say(&examples::bare());
+            streams::print_status(&examples::bare());
             return Exit::Usage;
         }
         Refusal::Settings(mistakes) => {
             for mistake in mistakes {
-                streams::say(&format!("teetap: {mistake}"));
+                streams::print_status(&format!("teetap: {mistake}"));
             }
             return Exit::Usage;
         }
@@ -80,7 +80,7 @@ pub(crate) fn refuse(refusal: &Refusal) -> Exit {
         return Exit::Ok;
     }
     let line = one_line(&error.render().to_string());
-    streams::say(&match variable {
+    streams::print_status(&match variable {
         Some(variable) => format!("teetap: in the environment, {variable}: {line}"),
         None => format!("teetap: {line}"),
     });

@@ -30,7 +30,7 @@ pub(super) fn against(
     let input = file::open(quiet, path)?;
     let shown = printable_path(file::shown(path));
     let refused = |error: ReadError| Failure::damaged(format!("{shown}: {error}"));
-    let mut recording = Recording::of(input.bytes).map_err(refused)?;
+    let mut recording = Recording::open(input.bytes).map_err(refused)?;
     let seed = program.seed().unwrap_or_default();
     let mut dry_run = DryRun::new(program.clone(), registry, seed);
     let mut page = String::new();
@@ -62,7 +62,7 @@ pub(super) fn against(
     output::print(&page)?;
     Ok(match damage {
         Some(error) => {
-            output::say(&format!("teetap: {}", refused(error)));
+            output::print_status(&format!("teetap: {}", refused(error)));
             Exit::Damaged
         }
         None => Exit::Ok,

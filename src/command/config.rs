@@ -52,7 +52,7 @@ fn shown() -> anyhow::Result<String> {
     let matches = cli::in_environment()
         .try_get_matches_from(words)
         .map_err(|error| wrong("in the environment: ", &error))?;
-    let taken = settings.of(&root, None, &matches).map_err(refused)?;
+    let taken = settings.for_command(&root, None, &matches).map_err(refused)?;
     let matches = settings
         .applied(cli::in_environment(), None, &matches)
         .map_err(refused)?

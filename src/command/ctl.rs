@@ -18,7 +18,7 @@ use teetap_wire::{printable, printable_json, printable_path};
 use crate::{
     cli::Json,
     exit::{Exit, Failure},
-    output::{print, say, write_out},
+    output::{print, print_status, write_out},
 };
 
 /// Maximum wait for an answer.
@@ -60,13 +60,13 @@ pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Comma
         if object["done"] != true {
             if !json.json {
                 let why = object["why"].as_str().unwrap_or_default();
-                say(&format!("teetap: refused: {}", printable(why.as_bytes())));
+                print_status(&format!("teetap: refused: {}", printable(why.as_bytes())));
             }
             return Ok(Exit::Failed);
         }
         for warning in object["warnings"].as_array().into_iter().flatten() {
             let text = warning.as_str().unwrap_or_default();
-            say(&format!("teetap: warning: {}", printable(text.as_bytes())));
+            print_status(&format!("teetap: warning: {}", printable(text.as_bytes())));
         }
         if follows {
             return follow(peer, json.json);

@@ -5,14 +5,14 @@ use std::{io, path::Path};
 use serde::Serialize;
 use teetap_inspect::{
     explain::{
-        Explanation, Kind, Options, Row, Space, explain as read, first,
-        input::{self, Found, InputError, MAX_INPUT},
+        ExplainRow, Explanation, Kind, Options, Space, explain as read, first,
+        input::{self, InputError, MAX_INPUT, ParsedInput},
         text,
     },
     jsonl::VERSION,
 };
 use teetap_proxy::io::files::read_given;
-use teetap_wire::{Stranger, printable, printable_path};
+use teetap_wire::{OpensNothing, printable, printable_path};
 
 use crate::{
     cli::ExplainOptions,
@@ -63,7 +63,7 @@ pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Res
     Ok(Exit::Ok)
 }
 
-fn find(words: &[String]) -> Result<Found, Failure> {
+fn find(words: &[String]) -> Result<ParsedInput, Failure> {
     let [word] = words else {
         return input::from_text(&words.join(" "))
             .map_err(|error| Failure::usage(format!("cannot read the bytes: {error}")));
@@ -101,7 +101,7 @@ fn is_name(word: &str) -> bool {
     !word.is_empty() && word.chars().all(is_part)
 }
 
-fn contents(path: &Path) -> Result<Found, Failure> {
+fn contents(path: &Path) -> Result<ParsedInput, Failure> {
     let name = printable_path(file::shown(path));
     let fail = |error: &dyn std::fmt::Display| Failure::usage(format!("cannot read {name}: {error}"));
     let most = u64::try_from(MAX_INPUT).unwrap_or(u64::MAX);
@@ -110,7 +110,7 @@ fn contents(path: &Path) -> Result<Found, Failure> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct DatagramLine<'a> {
     v: u8,
     t: f64,
     event: &'static str,
@@ -162,10 +162,14 @@ struct NoteBody {
     text: &'static str,
 }
 
-fn json(found: &Found, first: Option<Stranger>, readings: &[Explanation]) -> anyhow::Result<String> {
+fn json(
+    found: &ParsedInput,
+    first: Option<OpensNothing>,
+    readings: &[Explanation],
+) -> anyhow::Result<String> {
     let mut out = String::new();
     for reading in readings {
-        let line = Line {
+        let line = DatagramLine {
             v: VERSION,
             t: 0.0,
             event: "explain",
@@ -189,7 +193,7 @@ fn json(found: &Found, first: Option<Stranger>, readings: &[Explanation]) -> any
     Ok(out)
 }
 
-fn row(row: &Row) -> RowBody<'_> {
+fn row(row: &ExplainRow) -> RowBody<'_> {
     // Ranges count from the start of the bytes of the row, never within a message.
     let (space, place) = match row.span.space {
         Space::Datagram => ("datagram", "datagram"),

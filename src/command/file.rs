@@ -56,7 +56,11 @@ pub(super) fn open(quiet: Quiet, path: &Path) -> Result<Input, Failure> {
     if kind.is_dir() {
         return Err(cannot(io::ErrorKind::IsADirectory.into()));
     }
-    let progress = if quiet.quiet { None } else { Progress::of(&file) };
+    let progress = if quiet.quiet {
+        None
+    } else {
+        Progress::for_file(&file)
+    };
     Ok(Input {
         bytes: BufReader::with_capacity(BLOCK, Watched::new(file, progress.clone())),
         progress,

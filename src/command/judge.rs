@@ -131,7 +131,7 @@ fn read(
     if let Some(progress) = input.progress {
         output.expect_progress(progress);
     }
-    let recording = Recording::of(input.bytes).map_err(refused)?;
+    let recording = Recording::open(input.bytes).map_err(refused)?;
     let mut recording = match input.is_live {
         true => Reader::Direct(recording),
         false => Reader::ahead(recording),
@@ -164,7 +164,7 @@ fn read(
                 {
                     warning = Some(text.clone());
                 }
-                if let Some(event) = judge.take(item, &mut decoder) {
+                if let Some(event) = judge.record(item, &mut decoder) {
                     recording.done(event);
                 }
             }

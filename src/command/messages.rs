@@ -81,14 +81,14 @@ fn parts(registry: &Registry, class: Option<Class>, part: &str) -> String {
 
 /// The definitions of one name in the three dialects.
 #[derive(Default)]
-struct Entry<'r> {
+struct ListedDefinition<'r> {
     ids: [Option<&'r Def>; 3],
 }
 
 fn list(registry: &Registry) -> String {
     let mut text = String::new();
     for class in Class::ALL {
-        let mut entries: BTreeMap<&str, Entry<'_>> = BTreeMap::new();
+        let mut entries: BTreeMap<&str, ListedDefinition<'_>> = BTreeMap::new();
         for (place, dialect) in Dialect::ALL.into_iter().enumerate() {
             for def in registry.defs(dialect).filter(|def| def.class == class) {
                 let entry = entries.entry(&def.name).or_default();
@@ -115,7 +115,7 @@ fn list(registry: &Registry) -> String {
     text
 }
 
-fn line(name: &str, entry: &Entry<'_>) -> String {
+fn line(name: &str, entry: &ListedDefinition<'_>) -> String {
     let first = entry.ids.iter().flatten().next();
     let way = first.map_or("", |def| {
         if def.class == Class::Object {

@@ -149,7 +149,7 @@ fn show_input(options: &Show, input: Input, path: &Path, plan: Plan) -> anyhow::
     if let Some(progress) = input.progress {
         output.expect_progress(progress);
     }
-    let recording = Recording::of(input.bytes).map_err(refused)?;
+    let recording = Recording::open(input.bytes).map_err(refused)?;
     let mut recording = match input.is_live || may_end {
         true => Reader::Direct(recording),
         false => Reader::ahead(recording),

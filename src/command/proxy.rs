@@ -29,7 +29,7 @@ pub(crate) enum Mode<'a> {
 
 impl<'a> Mode<'a> {
     /// Returns the mode that the options of the screen select.
-    pub(crate) const fn of(screen: &'a ScreenOptions) -> Self {
+    pub(crate) const fn from_options(screen: &'a ScreenOptions) -> Self {
         match screen.tui {
             true => Self::Screen(screen),
             false => Self::Lines,

@@ -44,11 +44,11 @@ pub(crate) fn scrub(
     let mut input = input;
     if keep.text {
         // Refuses an endless device before it is copied.
-        Format::of(&mut input.bytes).map_err(refused)?;
+        Format::detect(&mut input.bytes).map_err(refused)?;
         // Texts of rules precede the traffic that shows which of them are secrets, so the file is read twice.
         let cannot = |error: io::Error| Failure::network(format!("cannot read {shown}: {error}"));
         let (first, second) = twice(input, path).map_err(cannot)?;
-        let found = Opened::of(first).map_err(refused)?;
+        let found = Opened::detect(first).map_err(refused)?;
         let mut finder = Scrubber::new(registry, keep);
         // The second pass reports damage.
         let _damage = found.1.scrub(&mut finder, &mut io::sink());
@@ -56,7 +56,7 @@ pub(crate) fn scrub(
         input = second;
     }
     let progress = input.progress;
-    let (format, opened) = Opened::of(input.bytes).map_err(refused)?;
+    let (format, opened) = Opened::detect(input.bytes).map_err(refused)?;
     check_ending(output, format)?;
     let written = create(output)?;
     let damage = match opened.scrub(&mut scrubber, &mut written.as_file()) {
@@ -71,9 +71,9 @@ pub(crate) fn scrub(
         progress.end();
     }
     if let Some(error) = &damage {
-        output::say(&format!("teetap: warning: {shown}: {error}"));
+        output::print_status(&format!("teetap: warning: {shown}: {error}"));
     }
-    output::say(&summary(&scrubber.tally(), output));
+    output::print_status(&summary(&scrubber.tally(), output));
     Ok(if damage.is_none() { Exit::Ok } else { Exit::Damaged })
 }
 

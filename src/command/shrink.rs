@@ -20,7 +20,7 @@ use teetap_wire::{printable, printable_path};
 use crate::{
     cli::ShrinkOptions,
     exit::{Exit, Failure},
-    output::{counted, say},
+    output::{counted, print_status},
     signals::Signals,
     wake::Wake,
 };
@@ -65,7 +65,7 @@ fn search(
 ) -> anyhow::Result<Exit> {
     let all = journal.decisions.len();
     let name = printable_path(&options.journal);
-    say(&format!("teetap: {name}: {}", counted(all as u64, "fault")));
+    print_status(&format!("teetap: {name}: {}", counted(all as u64, "fault")));
     let signal = Cell::new(None);
     let is_stopped = || {
         if let Ok(Wake::Signal(number)) = woken.try_recv() {
@@ -80,7 +80,8 @@ fn search(
         fails: options.fails,
         is_verbose: options.verbose,
     };
-    let smaller = |faults: usize| say(&format!("teetap: fails with {}", counted(faults as u64, "fault")));
+    let smaller =
+        |faults: usize| print_status(&format!("teetap: fails with {}", counted(faults as u64, "fault")));
     let stopped = || signal.get().map(Exit::Signal);
     let found = match shrink::shrink(trial, is_stopped, smaller) {
         Ok(found) => found,
@@ -110,9 +111,9 @@ fn refused(error: ShrinkError) -> Failure {
 /// Prints the remaining faults.
 fn report(left: &[&Decision], all: usize, found: &Found, output: &Path) {
     let shown = left.iter().take(MAX_LISTED).map(|decision| row(decision));
-    shown.for_each(|line| say(&line));
+    shown.for_each(|line| print_status(&line));
     if left.len() > MAX_LISTED {
-        say(&format!("  and {} more", left.len() - MAX_LISTED));
+        print_status(&format!("  and {} more", left.len() - MAX_LISTED));
     }
     let stopped = if found.is_stopped {
         ", stopped before the end"
@@ -121,7 +122,7 @@ fn report(left: &[&Decision], all: usize, found: &Found, output: &Path) {
     };
     let path = printable_path(output);
     let runs = counted(found.runs, "run");
-    say(&format!(
+    print_status(&format!(
         "teetap: {} of {all} left after {runs}{stopped}, written to {path}",
         counted(left.len() as u64, "fault")
     ));

@@ -102,11 +102,11 @@ impl Around {
             if self.is_done() {
                 return;
             }
-            self.take(unit, style.json, out);
+            self.add_unit(unit, style.json, out);
         }
     }
 
-    fn take(&mut self, unit: Unit, json: bool, out: &mut Vec<u8>) {
+    fn add_unit(&mut self, unit: Unit, json: bool, out: &mut Vec<u8>) {
         let is_match = unit.matches && !self.has_all();
         self.found += u64::from(is_match);
         if is_match {
@@ -133,7 +133,7 @@ impl Around {
 /// Renders the messages of an event. Lines of a datagram belong to its first message, items of a snapshot to the
 /// message that completes it. A datagram without messages counts as one message.
 fn units(decoded: &DecodedEvent, style: Style, plain: &mut Lines) -> Vec<Unit> {
-    let lines = EventLines::of(decoded, style);
+    let lines = EventLines::from_event(decoded, style);
     let moment = Moment::of_event(decoded);
     // Messages around a match may never be printed, so they get no sentences.
     let mut render = |line: &Line, matches: bool, out: &mut Vec<u8>| match style.json {
@@ -197,7 +197,7 @@ mod tests {
                 matches: matching.contains(&number),
             };
             if !around.is_done() {
-                around.take(unit, false, &mut out);
+                around.add_unit(unit, false, &mut out);
             }
         }
         String::from_utf8(out).unwrap().replace('\n', " ")

@@ -51,7 +51,7 @@ pub(super) fn lines(summary: &Summary) -> Vec<String> {
 fn of_rule(rule: &RuleReport, times: &Times) -> String {
     let last = rule.hits.last.map_or(String::new(), |last| {
         let at = times
-            .of(Some(SessionId(last.session)), Time(last.at))
+            .convert(Some(SessionId(last.session)), Time(last.at))
             .as_secs_f64();
         format!(", last at {at:.3} s in session {}", last.session)
     });

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthChar as _;
 use crate::look::TextColor;
 
 /// A part of a line, in its colour.
-pub(crate) type Part<'t> = (TextColor, Cow<'t, str>);
+pub(crate) type Span<'t> = (TextColor, Cow<'t, str>);
 
 /// Indent of a continued line if the terminal has no room for more.
 const LEAST_INDENT: usize = 2;
@@ -32,10 +32,10 @@ fn columns_of(text: &str) -> impl Iterator<Item = (char, usize)> + '_ {
 }
 
 /// Returns the start of a line that is wider than `columns`, with an ellipsis at its end.
-pub(crate) fn cut<'t>(parts: &[Part<'t>], columns: usize, ascii: bool) -> Vec<Part<'t>> {
+pub(crate) fn cut<'t>(parts: &[Span<'t>], columns: usize, ascii: bool) -> Vec<Span<'t>> {
     let ellipsis = if ascii { "..." } else { "…" };
     let mut left = columns.saturating_sub(width(ellipsis));
-    let mut line: Vec<Part<'t>> = Vec::new();
+    let mut line: Vec<Span<'t>> = Vec::new();
     let mut last = TextColor::Plain;
     for (ink, text) in parts {
         let (start, taken) = start(text, left);
@@ -78,14 +78,14 @@ pub(crate) fn sentence(text: &str, columns: Option<usize>) -> Cow<'_, str> {
 }
 
 /// Breaks a line into several, at spaces if possible. Further lines begin at column `indent`.
-pub(super) fn wrapped<'t>(parts: &[Part<'t>], indent: usize, columns: usize) -> Vec<Vec<Part<'t>>> {
+pub(super) fn wrapped<'t>(parts: &[Span<'t>], indent: usize, columns: usize) -> Vec<Vec<Span<'t>>> {
     let indent = if indent * 2 > columns {
         LEAST_INDENT
     } else {
         indent
     };
     let indent = indent.min(columns.saturating_sub(1));
-    let (mut lines, mut line, mut left) = (Vec::new(), Vec::<Part<'t>>::new(), columns);
+    let (mut lines, mut line, mut left) = (Vec::new(), Vec::<Span<'t>>::new(), columns);
     for (ink, text) in parts {
         let mut rest: &str = text;
         loop {

@@ -167,9 +167,9 @@ fn a_live_run_folds_for_a_bounded_time() {
             waits = None;
         }
         assert!(waits.is_none_or(|began| at - began <= PATIENCE), "{at}");
-        let lines = EventLines::of(event, Style::default());
+        let lines = EventLines::from_event(event, Style::default());
         for line in &lines.list {
-            if folds.take(&lines, line, Moment::of_event(event), Style::default()) {
+            if folds.add(&lines, line, Moment::of_event(event), Style::default()) {
                 waits = waits.or(Some(at));
             }
         }

@@ -24,7 +24,7 @@ pub(crate) use count::counted;
 pub(crate) use filters::{Filters, decoder};
 pub(crate) use findings::Listing;
 pub(crate) use screen::{is_lost, screen_failed};
-pub(crate) use streams::{print, say, say_sentence, write_out};
+pub(crate) use streams::{print, print_status, say_sentence, write_out};
 pub(crate) use summary::leave_to;
 
 use std::{
@@ -38,7 +38,7 @@ use teetap_inspect::fold::{Folds, PATIENCE};
 use teetap_inspect::{DecodedEvent, Ending, Sentences, Style, Verbosity, joins::Join, jsonl};
 use teetap_proxy::{
     io::Seen,
-    session::{Level, Notice, Time, What},
+    session::{EventKind, Level, Notice, Time},
 };
 
 use around::Around;
@@ -235,11 +235,11 @@ impl Output {
         }
         let event = &decoded.event;
         match &event.what {
-            What::Session(change) => log::session(event.session, change),
-            What::Notice(notice) => log::notice(event.session, notice),
-            What::Datagram(_) | What::Connless(_) | What::Answer(_) => {}
+            EventKind::Session(change) => log::session(event.session, change),
+            EventKind::Notice(notice) => log::notice(event.session, notice),
+            EventKind::Datagram(_) | EventKind::Connless(_) | EventKind::Answer(_) => {}
         }
-        if let What::Notice(notice @ Notice::ListenerOpened { .. }) = &event.what {
+        if let EventKind::Notice(notice @ Notice::ListenerOpened { .. }) = &event.what {
             // Clients connect to this address, so it is printed as at the start. The screen has a row for it.
             if !self.style.quiet && !self.screen.is_open() {
                 self.say(&format!("teetap: {notice}"));
@@ -280,8 +280,8 @@ impl Output {
     /// Prints one line on stderr.
     fn say(&self, line: &str) {
         match &self.progress {
-            Some((progress, _)) => progress.suspend(|| say(line)),
-            None => say(line),
+            Some((progress, _)) => progress.suspend(|| print_status(line)),
+            None => print_status(line),
         }
     }
 

@@ -121,10 +121,10 @@ impl Lines {
     /// Appends the rows of an event that this style shows, with sentences about notes.
     pub(super) fn event(&mut self, decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
         let moment = Moment::of_event(decoded);
-        let lines = EventLines::of(decoded, style);
+        let lines = EventLines::from_event(decoded, style);
         for line in &lines.list {
             if let Some(folds) = &mut self.folds {
-                if folds.take(&lines, line, moment, style) {
+                if folds.add(&lines, line, moment, style) {
                     continue;
                 }
                 let ended = folds.end(decoded.event.session);

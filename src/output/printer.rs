@@ -17,7 +17,7 @@ use teetap_inspect::{
 };
 use teetap_proxy::session::Time;
 
-use super::fit::{Part, cut, width, wrapped};
+use super::fit::{Span, cut, width, wrapped};
 use crate::{
     cli::lines::{Clock, LineOptions},
     look::{self, Look, Stream, TextColor},
@@ -108,7 +108,7 @@ impl Printer {
             };
             (ink, text)
         });
-        let parts: Vec<Part<'_>> = parts.collect();
+        let parts: Vec<Span<'_>> = parts.collect();
         let mut shown = String::with_capacity(row.text.len() + 32);
         for line in self.fitted(parts, row.layout.indent) {
             for (ink, text) in &line {
@@ -168,7 +168,7 @@ impl Printer {
     }
 
     /// Returns the lines of a row on this terminal.
-    fn fitted<'t>(&self, parts: Vec<Part<'t>>, indent: usize) -> Vec<Vec<Part<'t>>> {
+    fn fitted<'t>(&self, parts: Vec<Span<'t>>, indent: usize) -> Vec<Vec<Span<'t>>> {
         let width: usize = parts.iter().map(|(_, text)| width(text)).sum();
         match self.columns {
             Some(columns) if width > columns && indent > 0 => wrapped(&parts, indent, columns),
@@ -179,7 +179,7 @@ impl Printer {
 }
 
 /// Returns the parts of a row in their colours.
-fn parts<'r>(row: &'r Row, stamp: String, padding: usize) -> Vec<Part<'r>> {
+fn parts<'r>(row: &'r Row, stamp: String, padding: usize) -> Vec<Span<'r>> {
     let Layout {
         time,
         session,
@@ -207,7 +207,7 @@ fn parts<'r>(row: &'r Row, stamp: String, padding: usize) -> Vec<Part<'r>> {
         kind => TextColor::from(kind),
     };
     let name = if name == 0 { arrow } else { name };
-    let mut parts: Vec<Part<'r>> = vec![
+    let mut parts: Vec<Span<'r>> = vec![
         (TextColor::Faint, stamp.into()),
         (TextColor::Faint, of(time, session)),
         (way, of(session, arrow)),

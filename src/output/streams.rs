@@ -24,7 +24,7 @@ pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     }
 }
 
-/// Writes a text for people to stdout at once. Returns false if stdout is closed. Like [`say`], removes control
+/// Writes a text for people to stdout at once. Returns false if stdout is closed. Like [`print_status`], removes control
 /// sequences other than colours.
 pub(crate) fn print(text: &str) -> Result<bool, Failure> {
     let look = Look::get().out;
@@ -33,7 +33,7 @@ pub(crate) fn print(text: &str) -> Result<bool, Failure> {
 
 /// Prints one line on stderr. Removes control sequences, which names of files and hosts may contain, but keeps colours
 /// if they are used.
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_status(line: &str) {
     let look = Look::get().err;
     let line = without_controls(line, look.colours);
     let line = look.text(&line);
@@ -50,9 +50,9 @@ pub(crate) fn say(line: &str) {
     let _unread = writeln!(io::stderr().lock(), "{shown}");
 }
 
-/// Prints a sentence on stderr, as [`say`] does. Breaks it between words on a terminal.
+/// Prints a sentence on stderr, as [`print_status`] does. Breaks it between words on a terminal.
 pub(crate) fn say_sentence(text: &str) {
-    say(&fit::sentence(text, look::columns(io::stderr())));
+    print_status(&fit::sentence(text, look::columns(io::stderr())));
 }
 
 /// The start of lines about the program itself.

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Arg, ArgAction, Command, ValueHint, builder::Resettable};
 use teetap_proxy::io::files::{Unread, read_regular};
-use teetap_tui::{Action, action::TABLE, keymap::Key};
+use teetap_tui::{Action, action::TABLE, keymap::KeyPress};
 use teetap_wire::{def::suggest, printable};
 use toml::de::{DeTable, DeValue};
 
@@ -20,7 +20,7 @@ const LARGEST: u64 = 1 << 20;
 pub(super) const KEYS: &str = "keys";
 
 /// A key of the screen that is bound to an action.
-pub(crate) type Bound = (Key, Action);
+pub(crate) type Bound = (KeyPress, Action);
 
 /// An option that a file sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -255,10 +255,10 @@ fn bindings(
 }
 
 /// Parses a key, or a list of keys.
-fn keys(value: &DeValue<'_>) -> Result<Vec<Key>, String> {
+fn keys(value: &DeValue<'_>) -> Result<Vec<KeyPress>, String> {
     let one = |value: &DeValue<'_>| {
         let name = value.as_str().ok_or("expected a key, or a list of keys")?;
-        name.parse::<Key>().map_err(|unknown| unknown.to_string())
+        name.parse::<KeyPress>().map_err(|unknown| unknown.to_string())
     };
     match value.as_array() {
         Some(list) => list.iter().map(|value| one(value.get_ref())).collect(),

@@ -111,7 +111,7 @@ impl Settings {
     ///
     /// # Errors
     /// Returns a line for each option that conflicts with another option of the same file.
-    pub(crate) fn of<'s>(
+    pub(crate) fn for_command<'s>(
         &'s self,
         root: &Command,
         name: Option<&str>,
@@ -154,10 +154,10 @@ impl Settings {
         }
     }
 
-    /// Returns the settings in force, as [`Self::of`] does, for the rest of this process.
+    /// Returns the settings in force, as [`Self::for_command`] does, for the rest of this process.
     ///
     /// # Errors
-    /// Same as [`Self::of`].
+    /// Same as [`Self::for_command`].
     pub(crate) fn in_force(
         &self,
         root: &Command,
@@ -165,20 +165,24 @@ impl Settings {
         matches: &ArgMatches,
     ) -> Result<InForce, Vec<String>> {
         let command = name.and_then(|name| root.find_subcommand(name)).unwrap_or(root);
-        Ok(InForce::new(command, &self.of(root, name, matches)?, &self.files))
+        Ok(InForce::new(
+            command,
+            &self.for_command(root, name, matches)?,
+            &self.files,
+        ))
     }
 
     /// Returns the command with the settings as defaults.
     ///
     /// # Errors
-    /// Same as [`Self::of`].
+    /// Same as [`Self::for_command`].
     pub(crate) fn applied(
         &self,
         definition: Command,
         name: Option<&str>,
         matches: &ArgMatches,
     ) -> Result<Command, Vec<String>> {
-        let taken = self.of(&definition, name, matches)?;
+        let taken = self.for_command(&definition, name, matches)?;
         let set = |command: Command| {
             command.mut_args(|arg| {
                 let setting = taken.iter().find(|(_, own)| arg.get_long() == Some(&own.name));

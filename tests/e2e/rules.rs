@@ -5,7 +5,7 @@ use std::sync::Arc;
 use teetap_inspect::Decoder;
 use teetap_proxy::{
     io::input_log::Reader,
-    session::{Config, Event, Events, Hub, Input, Output, Time, What},
+    session::{Config, Event, EventKind, Events, Hub, Input, Output, Time},
 };
 use teetap_rules::{Filter, Program};
 use teetap_wire::def::Registry;
@@ -78,7 +78,7 @@ fn compared(condition: &str) -> [usize; 2] {
 fn matches(condition: &str, decoder: &mut Decoder, event: Event) -> [usize; 2] {
     let at = event.at;
     let decoded = decoder.decode(event);
-    let What::Datagram(datagram) = &decoded.event.what else {
+    let EventKind::Datagram(datagram) = &decoded.event.what else {
         return [0; 2];
     };
     let mut counts = [0; 2];

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use teetap_inspect::Decoder;
 use teetap_kit::real::{Client, Game, PATIENCE, turn};
 use teetap_proxy::io::{Bus, Clock, Listen, Nice, Proxy, Raw, Seen, Settings, Watcher};
-use teetap_proxy::session::{Command, Config, Event, Events, Notice, SessionId, What};
+use teetap_proxy::session::{Command, Config, Event, EventKind, Events, Notice, SessionId};
 use teetap_rules::context::Context;
 use teetap_wire::def::Registry;
 
@@ -32,7 +32,7 @@ impl Viewer {
                     panic!("events were missed")
                 };
                 self.take(&event);
-                if let What::Notice(notice) = &event.what
+                if let EventKind::Notice(notice) = &event.what
                     && found(notice)
                 {
                     return Ok(());

@@ -33,7 +33,7 @@ impl Scope {
 
 /// Row of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct ActionRow {
     /// The action.
     pub action: Action,
     /// The name on the command line.
@@ -59,9 +59,9 @@ macro_rules! actions {
         impl Action {
             /// Returns the action's row of the table.
             #[must_use]
-            pub const fn entry(self) -> Entry {
+            pub const fn entry(self) -> ActionRow {
                 match self {
-                    $(Self::$variant => Entry {
+                    $(Self::$variant => ActionRow {
                         action: self,
                         name: $name,
                         scope: $scope,
@@ -74,7 +74,7 @@ macro_rules! actions {
         }
 
         /// All actions, in the order of the help.
-        pub const TABLE: &[Entry] = &[$(Action::$variant.entry()),*];
+        pub const TABLE: &[ActionRow] = &[$(Action::$variant.entry()),*];
     };
 }
 

@@ -11,7 +11,7 @@ use crate::{
 
 /// A key with its modifiers, written as `q`, `G`, `ctrl-d`, `PgDn`, `shift-tab`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct KeyPress {
     code: KeyCode,
     modifiers: KeyModifiers,
 }
@@ -36,10 +36,10 @@ const NAMED: [(&str, KeyCode); 16] = [
     ("backspace", KeyCode::Backspace),
 ];
 
-impl Key {
+impl KeyPress {
     /// Returns the key of an event. Shift is part of the character, not a modifier.
     #[must_use]
-    pub fn of(event: &KeyEvent) -> Self {
+    pub fn from_event(event: &KeyEvent) -> Self {
         let dropped = KeyModifiers::SHIFT | KeyModifiers::META | KeyModifiers::SUPER | KeyModifiers::HYPER;
         let (code, modifiers) = match (event.code, event.modifiers) {
             (KeyCode::Tab, modifiers) if modifiers.contains(KeyModifiers::SHIFT) => {
@@ -82,7 +82,7 @@ impl Key {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for KeyPress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.modifiers.contains(KeyModifiers::CONTROL) {
             f.write_str("ctrl-")?;
@@ -106,7 +106,7 @@ impl fmt::Display for Key {
 #[error("unknown key '{0}': write q, G, ctrl-d, PgDn, space, F5")]
 pub struct UnknownKey(String);
 
-impl FromStr for Key {
+impl FromStr for KeyPress {
     type Err = UnknownKey;
 
     fn from_str(text: &str) -> Result<Self, UnknownKey> {
@@ -143,7 +143,7 @@ impl FromStr for Key {
 /// Bindings of keys to actions.
 #[derive(Clone, Debug)]
 pub struct Keymap {
-    keys: Vec<(Key, Action)>,
+    keys: Vec<(KeyPress, Action)>,
 }
 
 impl Default for Keymap {
@@ -159,7 +159,7 @@ impl Default for Keymap {
 impl Keymap {
     /// Returns the action of a key in a pane; `None` if the key is not bound there.
     #[must_use]
-    pub fn action(&self, key: Key, pane: Pane) -> Option<Action> {
+    pub fn action(&self, key: KeyPress, pane: Pane) -> Option<Action> {
         let mut bound = self.keys.iter().filter(|(bound, _)| *bound == key);
         bound
             .find(|(_, action)| action.entry().scope.has(pane))
@@ -168,13 +168,13 @@ impl Keymap {
 
     /// Returns the first action of a key in any pane.
     #[must_use]
-    pub fn elsewhere(&self, key: Key) -> Option<Action> {
+    pub fn elsewhere(&self, key: KeyPress) -> Option<Action> {
         let found = self.keys.iter().find(|(bound, _)| *bound == key);
         found.map(|(_, action)| *action)
     }
 
     /// Returns the keys of an action. Hints show the first one.
-    pub fn keys(&self, action: Action) -> impl Iterator<Item = Key> {
+    pub fn keys(&self, action: Action) -> impl Iterator<Item = KeyPress> {
         let keys = self.keys.iter().filter(move |(_, bound)| *bound == action);
         keys.map(|(key, _)| *key)
     }
@@ -188,7 +188,7 @@ impl Keymap {
     }
 
     /// Binds a key to an action. Removes other bindings of the key in the panes of the action.
-    pub fn bind(&mut self, key: Key, action: Action) {
+    pub fn bind(&mut self, key: KeyPress, action: Action) {
         let scope = action.entry().scope;
         self.keys
             .retain(|(bound, other)| *bound != key || !other.entry().scope.meets(scope));
@@ -197,7 +197,7 @@ impl Keymap {
 
     /// Returns all keys with their actions.
     #[must_use]
-    pub fn all(&self) -> &[(Key, Action)] {
+    pub fn all(&self) -> &[(KeyPress, Action)] {
         &self.keys
     }
 }
@@ -257,25 +257,27 @@ mod tests {
             "é",
             "ctrl-alt-a",
         ] {
-            assert_eq!(name.parse::<Key>().unwrap().to_string(), name);
+            assert_eq!(name.parse::<KeyPress>().unwrap().to_string(), name);
         }
         // Keys are written as terminal events are read.
-        assert_eq!("ctrl-D".parse::<Key>().unwrap().to_string(), "ctrl-d");
+        assert_eq!("ctrl-D".parse::<KeyPress>().unwrap().to_string(), "ctrl-d");
         for wrong in ["", "F13", "ctrl-", "qq", "\u{7}"] {
-            assert!(wrong.parse::<Key>().is_err(), "{wrong:?}");
+            assert!(wrong.parse::<KeyPress>().is_err(), "{wrong:?}");
         }
-        let event = |char, modifiers| Key::of(&KeyEvent::new(KeyCode::Char(char), modifiers)).to_string();
+        let event = |char, modifiers| {
+            KeyPress::from_event(&KeyEvent::new(KeyCode::Char(char), modifiers)).to_string()
+        };
         assert_eq!(event('G', KeyModifiers::SHIFT), "G");
         assert_eq!(event('G', KeyModifiers::NONE), "G");
         assert_eq!(event('C', KeyModifiers::CONTROL | KeyModifiers::SHIFT), "ctrl-c");
         let tab = KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT);
-        assert_eq!(Key::of(&tab).to_string(), "shift-tab");
+        assert_eq!(KeyPress::from_event(&tab).to_string(), "shift-tab");
     }
 
     #[test]
     fn a_key_is_bound_to_another_action() {
         let mut keymap = Keymap::default();
-        let key: Key = "j".parse().unwrap();
+        let key: KeyPress = "j".parse().unwrap();
         keymap.bind(key, Action::Quit);
         assert_eq!(keymap.action(key, Pane::List), Some(Action::Quit));
         assert_eq!(keymap.hint(Action::Down), "down");

@@ -1,7 +1,7 @@
 //! Requests to the proxy, and their answers.
 //!
 //! The screen does not use sockets. Its owner gets the requests from
-//! [`Orders::take_requests`](crate::app::orders::Orders::take_requests), carries them out and passes each with its answer
+//! [`ProxyRequests::take_requests`](crate::app::orders::ProxyRequests::take_requests), carries them out and passes each with its answer
 //! to [`App::answer`](crate::App::answer).
 
 use std::{error::Error, io, slice, sync::Arc};
@@ -11,7 +11,7 @@ use teetap_inspect::{
     control::{Command, RuleCommand},
     jsonl::RuleBody,
 };
-use teetap_proxy::session::Waiting;
+use teetap_proxy::session::HeldMessage;
 
 /// A request to the proxy.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ pub enum Reply {
     /// The rules in order.
     Rules(Vec<RuleBody>),
     /// The held messages.
-    Held(Vec<Waiting>),
+    Held(Vec<HeldMessage>),
 }
 
 #[cfg(test)]

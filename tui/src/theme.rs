@@ -107,7 +107,7 @@ impl Theme {
 
     /// Returns the style of a line of this kind.
     #[must_use]
-    pub fn of(self, kind: Kind) -> Style {
+    pub fn for_kind(self, kind: Kind) -> Style {
         match kind {
             Kind::Warning => self.warning(),
             Kind::Session => self.session(),
@@ -117,7 +117,7 @@ impl Theme {
 
     /// Returns the style of an action of a rule or a person.
     #[must_use]
-    pub fn done(self) -> Style {
+    pub fn action(self) -> Style {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         self.coloured(bold, [Color::LightMagenta, Color::Red, Color::LightMagenta])
     }
@@ -191,7 +191,7 @@ mod tests {
             mono.direction(Dir::C2s),
             mono.warning(),
             mono.good(),
-            mono.done(),
+            mono.action(),
             mono.marked(),
         ];
         assert!(

@@ -53,7 +53,7 @@ pub use control::{Control, accept, close, connect, connect_accept, token_reply, 
 pub use detect::{First, detect};
 pub use huffman::{HuffmanError, Inflated, StreamEnd, Trailing, compress, decompress, replace_tail};
 pub use message::{Layer, MessageId, identify};
-pub use note::{Code, Note, Notes, Place, Property, Severity};
+pub use note::{Code, Note, Notes, Property, RangeOf, Severity};
 pub use packet::{
     Flags, Header, HeaderBits, HeaderField, HeaderView, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, MAX_DATAGRAM,
     Packet, PacketError, Rewrite, Scratch, rewrite, write, written_form,
@@ -61,6 +61,6 @@ pub use packet::{
 pub use printable::{is_deceptive, is_invisible, printable, printable_json, printable_path};
 pub use proto::{ConnectForm, Dir, Layout, ParseProtoError, Proto, Side, TokenPlace};
 pub use seq::Seq;
-pub use stranger::Stranger;
+pub use stranger::OpensNothing;
 pub use token::Token;
 pub use varint::Int;

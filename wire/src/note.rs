@@ -30,7 +30,7 @@ impl Severity {
 
 /// The data to which the range of a note refers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum RangeOf {
     /// The datagram as received.
     Datagram,
     /// The decompressed payload of the packet.
@@ -78,7 +78,7 @@ pub enum Property {
 struct Row {
     name: &'static str,
     severity: Severity,
-    place: Place,
+    place: RangeOf,
     properties: &'static [Property],
     text: &'static str,
 }
@@ -100,7 +100,7 @@ macro_rules! codes {
                     $(Self::$variant => Row {
                         name: $name,
                         severity: Severity::$severity,
-                        place: Place::$place,
+                        place: RangeOf::$place,
                         properties: &[$(Property::$property,)*],
                         text: $text,
                     },)*
@@ -303,7 +303,7 @@ impl Code {
     }
 
     /// Returns the data to which the ranges of notes with this code refer.
-    pub const fn place(self) -> Place {
+    pub const fn place(self) -> RangeOf {
         self.row().place
     }
 

@@ -10,7 +10,7 @@ use teetap_kit::peer::{Options, Peer, Policy, Server};
 
 use super::{LARGEST, Lane, Latencies, Load, SERVER, Session, Tally};
 use crate::net::Socket;
-use crate::traffic::{Traffic, Way};
+use crate::traffic::{Direction, Traffic};
 
 /// Number of clients that join at the same time.
 const AT_ONCE: usize = 32;
@@ -202,8 +202,16 @@ impl Joining {
             sessions.push(Session {
                 client: client.socket,
                 upstream,
-                c2s: Lane::new(plan.traffic.ready(Way::C2s, written, slot_own), seq, slot_ack),
-                s2c: Lane::new(plan.traffic.ready(Way::S2c, slot_written, own), slot_seq, ack),
+                c2s: Lane::new(
+                    plan.traffic.ready(Direction::C2s, written, slot_own),
+                    seq,
+                    slot_ack,
+                ),
+                s2c: Lane::new(
+                    plan.traffic.ready(Direction::S2c, slot_written, own),
+                    slot_seq,
+                    ack,
+                ),
             });
         }
         Ok(Load {

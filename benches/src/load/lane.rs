@@ -135,12 +135,12 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::traffic::{Traffic, Way};
+    use crate::traffic::{Direction, Traffic};
     use teetap_kit::codec::Variant;
 
     fn lane() -> Lane {
         let traffic = Traffic::new(Variant::V7);
-        Lane::new(traffic.ready(Way::S2c, [1; 4], [1; 4]), 1023, 1023)
+        Lane::new(traffic.ready(Direction::S2c, [1; 4], [1; 4]), 1023, 1023)
     }
 
     fn next(lane: &mut Lane, at: u64) -> Vec<u8> {

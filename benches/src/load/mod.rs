@@ -17,7 +17,7 @@ use teetap_kit::link::Random;
 
 use self::lane::{Lane, Verdict};
 use crate::net::{LARGEST, Socket, now};
-use crate::traffic::Way;
+use crate::traffic::Direction;
 
 pub(crate) use self::join::{Plan, join};
 
@@ -104,7 +104,11 @@ impl Load {
             if left > 0 && self.flying <= window / 2 {
                 while left > 0 && self.flying < window {
                     let session = self.turn / 3 % self.sessions.len();
-                    let way = if self.turn % 3 == 2 { Way::S2c } else { Way::C2s };
+                    let way = if self.turn % 3 == 2 {
+                        Direction::S2c
+                    } else {
+                        Direction::C2s
+                    };
                     self.turn += 1;
                     self.send(session, way)?;
                     left -= 1;
@@ -205,13 +209,13 @@ impl Load {
     }
 
     /// Returns one pattern at game speed: for each datagram, the time after the start, the session and the direction.
-    fn schedule(&self, spread: Spread) -> Vec<(Duration, usize, Way)> {
+    fn schedule(&self, spread: Spread) -> Vec<(Duration, usize, Direction)> {
         let count = u32::try_from(self.sessions.len()).unwrap_or(u32::MAX);
         let mut plan = Vec::new();
         for (index, number) in (0..self.sessions.len()).zip(0..count) {
             let phase = INPUT_EVERY * number / count;
-            plan.push((phase, index, Way::C2s));
-            plan.push((phase + INPUT_EVERY, index, Way::C2s));
+            plan.push((phase, index, Direction::C2s));
+            plan.push((phase + INPUT_EVERY, index, Direction::C2s));
             let phase = match spread {
                 // Snapshots are sent in another order than inputs, at times between the inputs.
                 Spread::Even => {
@@ -220,7 +224,7 @@ impl Load {
                 }
                 Spread::Burst => INPUT_EVERY / 2,
             };
-            plan.push((phase, index, Way::S2c));
+            plan.push((phase, index, Direction::S2c));
         }
         let mut random = Random::new(7);
         let mut keyed: Vec<_> = plan
@@ -231,15 +235,15 @@ impl Load {
         keyed.into_iter().map(|(_, _, entry)| entry).collect()
     }
 
-    fn send(&mut self, index: usize, way: Way) -> Result<()> {
+    fn send(&mut self, index: usize, way: Direction) -> Result<()> {
         let session = self.sessions.get_mut(index).context("no such session")?;
         let at = if self.stamped { now() } else { 0 };
         match way {
-            Way::C2s => {
+            Direction::C2s => {
                 session.c2s.next(session.s2c.arrived(), at, &mut self.work);
                 session.client.udp().send(&self.work)?;
             }
-            Way::S2c => {
+            Direction::S2c => {
                 session.s2c.next(session.c2s.arrived(), at, &mut self.work);
                 self.server.udp().send_to(&self.work, session.upstream)?;
             }
@@ -284,7 +288,7 @@ impl Load {
             return Ok(true);
         };
         let verdict = session.c2s.check(bytes, &mut self.work);
-        self.count(verdict, Way::C2s, received.at);
+        self.count(verdict, Direction::C2s, received.at);
         Ok(true)
     }
 
@@ -295,11 +299,11 @@ impl Load {
         };
         let bytes = self.buffer.get(..received.len).unwrap_or_default();
         let verdict = session.s2c.check(bytes, &mut self.work);
-        self.count(verdict, Way::S2c, received.at);
+        self.count(verdict, Direction::S2c, received.at);
         Ok(true)
     }
 
-    fn count(&mut self, verdict: Verdict, way: Way, at: u64) {
+    fn count(&mut self, verdict: Verdict, way: Direction, at: u64) {
         let Verdict::Right { sent_at, lost } = verdict else {
             self.tally.wrong += 1;
             return;
@@ -309,8 +313,8 @@ impl Load {
         self.tally.lost += u64::try_from(lost).unwrap_or(u64::MAX);
         if self.stamped {
             let list = match way {
-                Way::C2s => &mut self.latencies.c2s,
-                Way::S2c => &mut self.latencies.s2c,
+                Direction::C2s => &mut self.latencies.c2s,
+                Direction::S2c => &mut self.latencies.s2c,
             };
             list.push(at.saturating_sub(sent_at));
         }

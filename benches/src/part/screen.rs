@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use teetap_kit::codec::Variant;
 
 use super::{Bench, DIALECTS, Run};
-use crate::eye::Eye;
+use crate::eye::ScreenRecord;
 use crate::load::{Load, Plan, Spread, join};
 use crate::net::Socket;
 use crate::stats::{Report, least, median, most, number, percentile};
@@ -67,7 +67,7 @@ fn one(
     let (mut plain, mut shown) = (Figures::default(), Figures::default());
     for _ in 0..rounds {
         // The screen is read in both cases, so that the load generator does the same work.
-        plain.play(&mut without, time, |_| eye.take())?;
+        plain.play(&mut without, time, |_| eye.read_output())?;
         eye.look(false);
         shown.play(&mut with, time, |_| eye.take_and_press())?;
         eye.look(true);
@@ -109,9 +109,9 @@ fn one(
 }
 
 /// Starts the built binary with its terminal UI, and joins sessions through it.
-fn watched(run: &Run, plan: &Plan<'_>) -> Result<(Bench, Eye)> {
+fn watched(run: &Run, plan: &Plan<'_>) -> Result<(Bench, ScreenRecord)> {
     let server = Socket::open(plan.stamped)?;
-    let (eye, inner) = Eye::open()?;
+    let (eye, inner) = ScreenRecord::open()?;
     let subject = Subject::start_on_screen(&run.teetap, inner, server.addr()?, &run.cores)?;
     let load = join(plan, server, subject.addr).context("joining with a screen")?;
     Ok((Bench { load, subject }, eye))

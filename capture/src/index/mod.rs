@@ -25,7 +25,7 @@ const START: &[u8] = br#""event":"start""#;
 
 /// A place in a recording from which reading can start.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct IndexedPlace {
     /// Number of bytes of the recording before this place.
     pub offset: u64,
     /// Number of packets of the recording before this place; 0 for JSON lines, whose messages contain their numbers.
@@ -34,7 +34,7 @@ pub struct Place {
     head: Arc<[u8]>,
 }
 
-impl Place {
+impl IndexedPlace {
     /// Returns the beginning of a recording.
     #[must_use]
     pub fn start() -> Self {
@@ -108,7 +108,7 @@ impl<R: BufRead> Index<R> {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub fn next_place(&mut self) -> io::Result<Option<Place>> {
+    pub fn next_place(&mut self) -> io::Result<Option<IndexedPlace>> {
         loop {
             let (begin, packets) = (self.offset, self.packets);
             let is_item = match self.format {
@@ -120,7 +120,7 @@ impl<R: BufRead> Index<R> {
             if is_item && begin >= self.last + self.step {
                 self.last = begin;
                 let head = self.shared.get_or_insert_with(|| self.head.as_slice().into());
-                return Ok(Some(Place {
+                return Ok(Some(IndexedPlace {
                     offset: begin,
                     packets,
                     head: Arc::clone(head),

@@ -5,13 +5,13 @@ use std::{fs, io::BufReader};
 use teetap_inspect::{jsonl::Lines, recording::Item};
 use teetap_proxy::{
     io::Seen,
-    session::{Event, What},
+    session::{Event, EventKind},
 };
 
 use super::*;
 use crate::{Playback, Run, Target};
 
-fn places(bytes: &[u8], format: Format, step: u64) -> Vec<Place> {
+fn places(bytes: &[u8], format: Format, step: u64) -> Vec<IndexedPlace> {
     let mut index = Index::new(bytes, format);
     index.step = step;
     let mut places = Vec::new();
@@ -23,7 +23,7 @@ fn places(bytes: &[u8], format: Format, step: u64) -> Vec<Place> {
 }
 
 /// Returns the events from a place on.
-fn events(bytes: &[u8], format: Format, place: &Place) -> Vec<Event> {
+fn events(bytes: &[u8], format: Format, place: &IndexedPlace) -> Vec<Event> {
     let input = BufReader::new(place.open(Cursor::new(bytes)).unwrap());
     let mut events = Vec::new();
     let mut add = |item: Option<Item>| match item {
@@ -53,7 +53,7 @@ fn events(bytes: &[u8], format: Format, place: &Place) -> Vec<Event> {
 
 /// Checks that the events from each place are the last ones of the recording, as shown by `shown`.
 fn check(bytes: &[u8], format: Format, step: u64, shown: impl Fn(&Event) -> Option<String>) {
-    let all: Vec<String> = events(bytes, format, &Place::start())
+    let all: Vec<String> = events(bytes, format, &IndexedPlace::start())
         .iter()
         .filter_map(&shown)
         .collect();
@@ -117,7 +117,7 @@ fn json_lines_are_read_from_each_place() {
     let mut bytes = Vec::new();
     encoder.start(&mut bytes);
     let mut decoder = teetap_inspect::Decoder::new(teetap_wire::def::Registry::builtin());
-    for event in events(&own(), Format::PcapNg, &Place::start()) {
+    for event in events(&own(), Format::PcapNg, &IndexedPlace::start()) {
         let at = event.at;
         let decoded = Arc::new(decoder.decode(event));
         encoder.seen(&Seen::Event(decoded), at, &mut bytes);
@@ -130,7 +130,7 @@ fn a_capture_of_another_program_is_read_from_each_place() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/captures/rich-dd16.pcap");
     // Session numbers differ, since sessions are found again from each place.
     let bytes = |event: &Event| match &event.what {
-        What::Datagram(datagram) => Some(format!("{:?}", datagram.received())),
+        EventKind::Datagram(datagram) => Some(format!("{:?}", datagram.received())),
         _ => None,
     };
     check(&fs::read(path).unwrap(), Format::Pcap, 2000, bytes);

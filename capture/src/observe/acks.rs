@@ -10,7 +10,7 @@
 
 use std::time::Duration;
 
-use teetap_proxy::session::{AckWindow, Anew, Time};
+use teetap_proxy::session::{AckWindow, RestartedNumbers, Time};
 use teetap_wire::{Code, Dir, Seq};
 
 /// Minimum silence of both peers that may be a hole in the recording. Peers in the game never pause this long.
@@ -38,7 +38,7 @@ pub(super) struct Acks {
     is_reported: bool,
     /// Sequence numbers since a DDNet client sent ACCEPT during the session; `None` if none was sent. The server may
     /// have restarted its sequence numbers.
-    anew: Option<Anew>,
+    anew: Option<RestartedNumbers>,
 }
 
 /// Sequence numbers sent in one direction and the acks returned for them.
@@ -95,7 +95,7 @@ impl Acks {
             None => numbers.top.is_some(),
         };
         if self.numbers.iter().any(has_numbers) {
-            self.anew = Some(Anew::default());
+            self.anew = Some(RestartedNumbers::default());
         }
     }
 

@@ -8,20 +8,21 @@ use teetap_wire::{
 };
 
 use super::{
-    Observer, Seen, Wait, Waiting,
+    Observer, PendingItem, PendingKind, Seen,
     acks::Acks,
     filled_up,
-    flow::{Emitted, Found, Peers, Verdict, kind_of},
-    flows::{FlowId, Pair},
+    flow::{Certainty, Emitted, Peers, Verdict, kind_of},
+    flows::{AddressPair, FlowId},
 };
 use teetap_proxy::session::{
-    Connless, Datagram, Ends, Event, Notice, SessionChange, SessionId, State, Stranger, Time, Traffic, What,
+    Connless, Datagram, Ends, Event, EventKind, Notice, OpensNothing, SessionChange, SessionId, State, Time,
+    Traffic,
 };
 
 /// A datagram to emit.
 struct Emission<'a> {
     seen: Seen<'a>,
-    pair: Pair,
+    pair: AddressPair,
     peers: Peers,
 }
 
@@ -67,7 +68,7 @@ impl Observer {
     /// Emits the first waiting datagram or end of a flow. Requires that its flow is classified or that it needs no
     /// verdict.
     pub(super) fn emit_first(&mut self) {
-        let Some(Waiting {
+        let Some(PendingItem {
             at, flow: id, what, ..
         }) = self.waiting.pop_front()
         else {
@@ -79,7 +80,7 @@ impl Observer {
         flow.waiting -= 1;
         let is_last = flow.is_over && flow.waiting == 0;
         match what {
-            Wait::Datagram {
+            PendingKind::Datagram {
                 frame,
                 from_low,
                 bytes,
@@ -94,14 +95,14 @@ impl Observer {
                 };
                 self.emit(id, seen);
             }
-            Wait::Restart => {
+            PendingKind::Restart => {
                 let session = self.emitted(id).and_then(|emitted| emitted.session);
                 if session.is_some() {
-                    self.event(at, session, What::Notice(Notice::Restart));
+                    self.event(at, session, EventKind::Notice(Notice::Restart));
                     self.emit_end(at, id);
                 }
             }
-            Wait::Idle => self.emit_end(at, id),
+            PendingKind::Idle => self.emit_end(at, id),
         }
         if is_last {
             self.flows.remove(id);
@@ -131,7 +132,7 @@ impl Observer {
         self.flows.get_mut(id).map(|(_, flow)| &mut flow.emitted)
     }
 
-    fn event(&mut self, at: Time, session: Option<SessionId>, what: What) {
+    fn event(&mut self, at: Time, session: Option<SessionId>, what: EventKind) {
         self.events.push_back(Event { at, session, what });
     }
 
@@ -156,14 +157,18 @@ impl Observer {
         let (from, to) = pair.ends(seen.from_low);
         if !std::mem::replace(&mut flow.emitted.is_foreign, true) {
             let len = seen.len;
-            self.event(seen.at, None, What::Notice(Notice::Foreign { from, to, len }));
+            self.event(
+                seen.at,
+                None,
+                EventKind::Notice(Notice::Foreign { from, to, len }),
+            );
         }
     }
 
     /// Emits a notice about a malformed handshake, once per flow, because no session reports it. Returns false if the
     /// datagram is not a malformed handshake.
     fn emit_malformed(&mut self, id: FlowId, seen: Seen<'_>) -> bool {
-        let what = Stranger::of(seen.bytes);
+        let what = OpensNothing::classify(seen.bytes);
         let is_whole = seen.len == seen.bytes.len();
         if !what.is_malformed() || !is_whole {
             return false;
@@ -174,7 +179,7 @@ impl Observer {
         let (client, _) = pair.ends(seen.from_low);
         if !std::mem::replace(&mut flow.emitted.is_foreign, true) {
             let notice = Notice::unknown_sender(client, seen.bytes, what);
-            self.event(seen.at, None, What::Notice(notice));
+            self.event(seen.at, None, EventKind::Notice(notice));
         }
         true
     }
@@ -216,7 +221,7 @@ impl Observer {
             },
         };
         self.count(dir.sender(), len);
-        self.event(at, None, What::Connless(event));
+        self.event(at, None, EventKind::Connless(event));
     }
 
     fn emit_datagram(&mut self, id: FlowId, emission: &Emission<'_>) {
@@ -281,13 +286,13 @@ impl Observer {
                 kind.closes = None;
             }
             if finding.is_restart {
-                self.event(at, session, What::Notice(Notice::Restart));
+                self.event(at, session, EventKind::Notice(Notice::Restart));
             }
             if finding.is_hole {
-                self.event(at, session, What::Notice(Notice::Hole));
+                self.event(at, session, EventKind::Notice(Notice::Hole));
             }
         }
-        self.event(at, session, What::Datagram(event));
+        self.event(at, session, EventKind::Datagram(event));
         if is_wrong || session.is_none() {
             return;
         }
@@ -349,10 +354,10 @@ impl Observer {
             proto: peers.proto,
             client,
             server,
-            sides_clear: peers.found != Found::Likely,
+            sides_clear: peers.found != Certainty::Likely,
         };
-        if peers.found != Found::Handshake {
-            self.event(emission.seen.at, Some(session), What::Notice(guess));
+        if peers.found != Certainty::Handshake {
+            self.event(emission.seen.at, Some(session), EventKind::Notice(guess));
         }
         self.emit_state(emission, id, State::Online, None, None);
         Some(session)
@@ -371,7 +376,7 @@ impl Observer {
         emitted.state = Some(state);
         let session = emitted.session;
         let change = change(state, emission.peers.proto, client, by, reason);
-        self.event(emission.seen.at, session, What::Session(change));
+        self.event(emission.seen.at, session, EventKind::Session(change));
     }
 
     /// Emits the end of a flow's session that was not ended by a CLOSE.
@@ -387,7 +392,7 @@ impl Observer {
         }
         let (client, _) = pair.ends(peers.low_is_client);
         let change = change(State::Closed, peers.proto, client, None, None);
-        self.event(at, Some(session), What::Session(change));
+        self.event(at, Some(session), EventKind::Session(change));
     }
 }
 

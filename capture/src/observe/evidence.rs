@@ -53,7 +53,7 @@ pub(super) struct Best {
 }
 
 /// Points of one datagram for one variant.
-struct Worth {
+struct Score {
     points: i32,
     token: Option<Token>,
     sender: Option<Side>,
@@ -127,8 +127,8 @@ fn is_wrong(code: Code) -> bool {
     )
 }
 
-fn weigh(proto: Proto, datagram: &[u8], scratch: &mut Scratch) -> Worth {
-    let mut worth = Worth {
+fn weigh(proto: Proto, datagram: &[u8], scratch: &mut Scratch) -> Score {
+    let mut worth = Score {
         points: WRONG,
         token: None,
         sender: None,

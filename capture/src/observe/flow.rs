@@ -34,12 +34,12 @@ pub(super) struct Peers {
     pub(super) proto: Proto,
     pub(super) low_is_client: bool,
     /// How the peers were identified.
-    pub(super) found: Found,
+    pub(super) found: Certainty,
 }
 
 /// How certain a verdict is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Certainty {
     /// A handshake identified the protocol and the sides.
     Handshake,
     /// The datagrams fit the protocol, and messages that only one side sends identify the sides.
@@ -94,7 +94,7 @@ pub(super) struct Emitted {
 
 /// A handshake packet that identifies its sender as client or server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hello {
+enum HandshakeKind {
     /// The client requests a session or a token.
     Requests(Proto),
     /// The server replies to a token request of 0.7.
@@ -171,9 +171,9 @@ impl Flow {
                 // Servers send more bytes than clients.
                 .unwrap_or(low < high),
             found: if best.low_is_client.is_some() {
-                Found::Looks
+                Certainty::Looks
             } else {
-                Found::Likely
+                Certainty::Likely
             },
         });
     }
@@ -188,30 +188,30 @@ impl Flow {
         self.verdict == Verdict::Open && self.evidence.best().is_none()
     }
 
-    fn greet(&mut self, hello: Hello, from_low: bool) -> bool {
+    fn greet(&mut self, hello: HandshakeKind, from_low: bool) -> bool {
         let peers = |proto, low_is_client| {
             Verdict::Peers(Peers {
                 proto,
                 low_is_client,
-                found: Found::Handshake,
+                found: Certainty::Handshake,
             })
         };
         match (hello, self.verdict) {
-            (Hello::Requests(_), _) if self.closed || self.was_quiet => return true,
-            (Hello::Requests(proto), Verdict::Open | Verdict::Foreign) => {
+            (HandshakeKind::Requests(_), _) if self.closed || self.was_quiet => return true,
+            (HandshakeKind::Requests(proto), Verdict::Open | Verdict::Foreign) => {
                 if !self.is_blank() {
                     return true;
                 }
                 self.verdict = peers(proto, from_low);
             }
-            (Hello::Requests(proto), Verdict::Peers(known)) if known.low_is_client == from_low => {
+            (HandshakeKind::Requests(proto), Verdict::Peers(known)) if known.low_is_client == from_low => {
                 if self.talked {
                     self.candidate = Some(proto);
                 } else if !self.answered {
                     self.verdict = peers(proto, from_low);
                 }
             }
-            (Hello::Accepts(proto), Verdict::Peers(known)) if known.low_is_client != from_low => {
+            (HandshakeKind::Accepts(proto), Verdict::Peers(known)) if known.low_is_client != from_low => {
                 if self.candidate.take().is_some() {
                     return true;
                 }
@@ -220,14 +220,14 @@ impl Flow {
                     self.answered = true;
                 }
             }
-            (Hello::Accepts(proto), Verdict::Open) => {
+            (HandshakeKind::Accepts(proto), Verdict::Open) => {
                 self.verdict = peers(proto, !from_low);
                 self.answered = true;
             }
-            (Hello::GivesToken, Verdict::Open) => self.verdict = peers(Proto::V7, !from_low),
-            (Hello::Acknowledges(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
+            (HandshakeKind::GivesToken, Verdict::Open) => self.verdict = peers(Proto::V7, !from_low),
+            (HandshakeKind::Acknowledges(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
             // The recording lacks the server's reply, but the client's confirmation shows its protocol.
-            (Hello::Acknowledges(proto), Verdict::Peers(known))
+            (HandshakeKind::Acknowledges(proto), Verdict::Peers(known))
                 if known.low_is_client == from_low && !self.answered && !self.talked =>
             {
                 self.verdict = peers(proto, from_low);
@@ -241,7 +241,7 @@ impl Flow {
     /// Records whether the client has sent messages and whether the session was closed, so that a retransmitted CONNECT
     /// can be distinguished from a new session. Collects evidence if the recording lacks the server's reply.
     fn follow(&mut self, peers: Peers, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
-        if !self.answered && peers.found == Found::Handshake {
+        if !self.answered && peers.found == Certainty::Handshake {
             self.evidence.add(from_low, datagram, scratch);
             if let Some(best) = self.evidence.best().filter(|best| best.is_clear) {
                 self.answered = true;
@@ -283,25 +283,25 @@ pub(super) fn kind_of(datagram: &[u8]) -> First<'_> {
 }
 
 /// Returns the kind of handshake packet; `None` if the datagram is not unmistakably a handshake packet.
-fn hello(datagram: &[u8]) -> Option<Hello> {
+fn hello(datagram: &[u8]) -> Option<HandshakeKind> {
     match kind_of(datagram) {
-        First::Connect { proto, .. } => return Some(Hello::Requests(proto)),
-        First::Connect7 { .. } => return Some(Hello::Requests(Proto::V7)),
+        First::Connect { proto, .. } => return Some(HandshakeKind::Requests(proto)),
+        First::Connect7 { .. } => return Some(HandshakeKind::Requests(Proto::V7)),
         First::TokenRequest { header_token, .. } if header_token == Token::NONE => {
-            return Some(Hello::Requests(Proto::V7));
+            return Some(HandshakeKind::Requests(Proto::V7));
         }
-        First::TokenRequest { .. } => return Some(Hello::GivesToken),
+        First::TokenRequest { .. } => return Some(HandshakeKind::GivesToken),
         _ => {}
     }
     match *datagram {
-        [0x10, 0, 0, 2] => Some(Hello::Accepts(Proto::V6)),
-        [0x10, 0, 0, 2, b'T', b'K', b'E', b'N', _, _, _, _] => Some(Hello::Accepts(Proto::Ddnet)),
-        [0x18, 0, 0, _, _, _, _, 2, _, _, _, _] => Some(Hello::Accepts(Proto::V65)),
+        [0x10, 0, 0, 2] => Some(HandshakeKind::Accepts(Proto::V6)),
+        [0x10, 0, 0, 2, b'T', b'K', b'E', b'N', _, _, _, _] => Some(HandshakeKind::Accepts(Proto::Ddnet)),
+        [0x18, 0, 0, _, _, _, _, 2, _, _, _, _] => Some(HandshakeKind::Accepts(Proto::V65)),
         [0x04, 0, 0, _, _, _, _, 2] | [0x04, 0, 0, _, _, _, _, 2, _, _, _, _] => {
-            Some(Hello::Accepts(Proto::V7))
+            Some(HandshakeKind::Accepts(Proto::V7))
         }
-        [0x10, 0, 0, 3] => Some(Hello::Acknowledges(Proto::V6)),
-        [0x10, 0, 0, 3, _, _, _, _] => Some(Hello::Acknowledges(Proto::Ddnet)),
+        [0x10, 0, 0, 3] => Some(HandshakeKind::Acknowledges(Proto::V6)),
+        [0x10, 0, 0, 3, _, _, _, _] => Some(HandshakeKind::Acknowledges(Proto::Ddnet)),
         _ => None,
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct FlowId(usize);
 
 /// Two addresses, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pair {
+pub(super) struct AddressPair {
     pub(super) low: SocketAddr,
     pub(super) high: SocketAddr,
 }
@@ -30,12 +30,12 @@ const RECENT: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     /// Flows by id.
-    slots: Vec<Option<(Pair, Flow)>>,
+    slots: Vec<Option<(AddressPair, Flow)>>,
     free: Vec<FlowId>,
     /// Open flows by address pair.
-    open: BTreeMap<Pair, FlowId>,
+    open: BTreeMap<AddressPair, FlowId>,
     /// Cache of recently used open flows, indexed by a value computed from their ports.
-    recent: Box<[Option<(Pair, FlowId)>]>,
+    recent: Box<[Option<(AddressPair, FlowId)>]>,
     /// Open flows sorted by the time of a datagram, which may be older than the flow's last datagram.
     queue: BTreeSet<(Time, FlowId)>,
     /// Time of each flow in the queue, by id.
@@ -54,16 +54,16 @@ impl Flows {
         self.slots.iter().flatten().count()
     }
 
-    pub(super) fn get(&self, id: FlowId) -> Option<&(Pair, Flow)> {
+    pub(super) fn get(&self, id: FlowId) -> Option<&(AddressPair, Flow)> {
         self.slots.get(id.0)?.as_ref()
     }
 
-    pub(super) fn get_mut(&mut self, id: FlowId) -> Option<&mut (Pair, Flow)> {
+    pub(super) fn get_mut(&mut self, id: FlowId) -> Option<&mut (AddressPair, Flow)> {
         self.slots.get_mut(id.0)?.as_mut()
     }
 
     /// Returns the open flow between two addresses; `None` if there is none.
-    pub(super) fn between(&mut self, pair: &Pair) -> Option<FlowId> {
+    pub(super) fn between(&mut self, pair: &AddressPair) -> Option<FlowId> {
         if let Some(Some((known, id))) = self.recent.get(pair.place())
             && known == pair
         {
@@ -75,7 +75,7 @@ impl Flows {
     }
 
     /// Adds an open flow.
-    pub(super) fn add(&mut self, pair: Pair, flow: Flow) -> FlowId {
+    pub(super) fn add(&mut self, pair: AddressPair, flow: Flow) -> FlowId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
             self.queued.push(Time::ZERO);
@@ -91,7 +91,7 @@ impl Flows {
     }
 
     /// Closes the open flow of a pair, so that later datagrams begin a new flow.
-    pub(super) fn close(&mut self, pair: &Pair) {
+    pub(super) fn close(&mut self, pair: &AddressPair) {
         self.remember(pair, None);
         if let Some(id) = self.open.remove(pair) {
             self.dequeue(id);
@@ -140,7 +140,7 @@ impl Flows {
             .collect()
     }
 
-    fn remember(&mut self, pair: &Pair, id: Option<FlowId>) {
+    fn remember(&mut self, pair: &AddressPair, id: Option<FlowId>) {
         if self.recent.is_empty() {
             self.recent = vec![None; RECENT].into();
         }
@@ -150,9 +150,9 @@ impl Flows {
     }
 }
 
-impl Pair {
+impl AddressPair {
     /// Creates a pair. Also returns true if `from` is the lower address.
-    pub(super) fn of(from: SocketAddr, to: SocketAddr) -> (Self, bool) {
+    pub(super) fn from_addresses(from: SocketAddr, to: SocketAddr) -> (Self, bool) {
         if from <= to {
             (Self { low: from, high: to }, true)
         } else {
@@ -178,8 +178,8 @@ impl Pair {
 mod tests {
     use super::*;
 
-    fn pair(port: u16) -> Pair {
-        Pair::of(([10, 0, 0, 1], port).into(), ([10, 0, 0, 2], 8303).into()).0
+    fn pair(port: u16) -> AddressPair {
+        AddressPair::from_addresses(([10, 0, 0, 1], port).into(), ([10, 0, 0, 2], 8303).into()).0
     }
 
     #[test]

@@ -37,7 +37,7 @@ use teetap_wire::{MAX_DATAGRAM, Scratch, is_connless};
 
 pub use flow::IDLE;
 use flow::{Flow, Verdict};
-use flows::{FlowId, Flows, Pair};
+use flows::{AddressPair, FlowId, Flows};
 use teetap_proxy::session::{Event, SessionId, Time, Traffic, readable};
 
 /// Maximum number of address pairs that are tracked at once.
@@ -99,7 +99,7 @@ pub struct Observer {
     flows: Flows,
     /// Number of partners with which each address has exchanged datagrams.
     partners: BTreeMap<SocketAddr, u32>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<PendingItem>,
     events: VecDeque<Event>,
     tally: Tally,
     /// Idle clock, which advances steadily even if the time of the recording jumps.
@@ -114,12 +114,12 @@ pub struct Observer {
 
 /// A datagram or the end of a flow that has not been emitted yet.
 #[derive(Debug)]
-struct Waiting {
+struct PendingItem {
     at: Time,
     /// Start of the wait, on the idle clock.
     since: Time,
     flow: FlowId,
-    what: Wait,
+    what: PendingKind,
 }
 
 /// A datagram of a known flow.
@@ -133,7 +133,7 @@ struct Seen<'a> {
 }
 
 #[derive(Debug)]
-enum Wait {
+enum PendingKind {
     Datagram {
         frame: u64,
         from_low: bool,
@@ -166,10 +166,10 @@ impl Observer {
         let bytes = readable(sighting.bytes);
         self.advance(at);
         self.sweep();
-        let (pair, from_low) = Pair::of(from, to);
+        let (pair, from_low) = AddressPair::from_addresses(from, to);
         let mut id = self.flow_of(pair);
         if self.look(id, from_low, bytes, len, at) {
-            self.end(id, Wait::Restart);
+            self.end(id, PendingKind::Restart);
             id = self.flow_of(pair);
             self.look(id, from_low, bytes, len, at);
         }
@@ -198,11 +198,11 @@ impl Observer {
         if let Some((_, flow)) = self.flows.get_mut(id) {
             flow.waiting += 1;
         }
-        self.waiting.push_back(Waiting {
+        self.waiting.push_back(PendingItem {
             at: seen.at,
             since: self.now,
             flow: id,
-            what: Wait::Datagram {
+            what: PendingKind::Datagram {
                 frame: seen.frame,
                 from_low: seen.from_low,
                 bytes: seen.bytes.into(),
@@ -225,7 +225,7 @@ impl Observer {
     pub fn finish(&mut self) {
         let end = self.latest;
         for id in self.flows.open_if(|flow| flow.is_silent(end)) {
-            self.end(id, Wait::Idle);
+            self.end(id, PendingKind::Idle);
         }
         while let Some(id) = self.waiting.front().map(|first| first.flow) {
             self.decide(id);
@@ -256,14 +256,14 @@ impl Observer {
 
     /// Returns the open flow of a pair, and adds one if there is none. At the limit, ends the flow that has been silent
     /// longest.
-    fn flow_of(&mut self, pair: Pair) -> FlowId {
+    fn flow_of(&mut self, pair: AddressPair) -> FlowId {
         if let Some(id) = self.flows.between(&pair) {
             return id;
         }
         if self.flows.open() >= MAX_FLOWS
             && let Some(idlest) = self.flows.idlest()
         {
-            self.end(idlest, Wait::Idle);
+            self.end(idlest, PendingKind::Idle);
         }
         for address in [pair.low, pair.high] {
             if self.partners.len() < MAX_PARTNERS || self.partners.contains_key(&address) {
@@ -275,13 +275,13 @@ impl Observer {
     }
 
     /// Closes a flow. The end of its session is queued, so that it is emitted after earlier datagrams.
-    fn end(&mut self, id: FlowId, how: Wait) {
+    fn end(&mut self, id: FlowId, how: PendingKind) {
         if let Some((pair, flow)) = self.flows.get_mut(id) {
             flow.is_over = true;
             flow.waiting += 1;
             let pair = *pair;
             self.flows.close(&pair);
-            self.waiting.push_back(Waiting {
+            self.waiting.push_back(PendingItem {
                 at: self.latest,
                 since: self.now,
                 flow: id,
@@ -299,7 +299,7 @@ impl Observer {
         let now = self.now;
         let idle = self.flows.open_if(|flow| now.since(flow.last) >= IDLE);
         for id in idle {
-            self.end(id, Wait::Idle);
+            self.end(id, PendingKind::Idle);
         }
     }
 
@@ -310,7 +310,7 @@ impl Observer {
                 .flows
                 .get(first.flow)
                 .is_some_and(|(_, flow)| flow.verdict == Verdict::Open);
-            let alone = matches!(&first.what, Wait::Datagram { bytes, .. } if is_connless(bytes));
+            let alone = matches!(&first.what, PendingKind::Datagram { bytes, .. } if is_connless(bytes));
             if open && !alone {
                 let (id, is_late) = (first.flow, self.now.since(first.since) >= PATIENCE);
                 if !is_late && self.waiting.len() <= MAX_WAITING {
@@ -344,7 +344,7 @@ fn filled_up<'a>(filled: &'a mut Vec<u8>, bytes: &'a [u8], len: usize) -> &'a [u
     filled
 }
 
-impl Pair {
+impl AddressPair {
     /// Guesses from ports and numbers of partners whether the lower address is the client. Returns `None` if both
     /// addresses are equally likely.
     fn likely_low_is_client(&self, partners: &BTreeMap<SocketAddr, u32>) -> Option<bool> {

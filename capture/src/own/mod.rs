@@ -11,7 +11,7 @@ use teetap_inspect::jsonl::{
 };
 use teetap_proxy::{
     io::input_log::Hex,
-    session::{Connless, Ends, Event, Level, Notice, SessionId, Time, What},
+    session::{Connless, Ends, Event, EventKind, Level, Notice, SessionId, Time},
     words::Word,
 };
 use teetap_wire::Dir;
@@ -64,7 +64,7 @@ enum Body<'a> {
     clippy::large_enum_variant,
     reason = "taken apart where it is made, and nearly always an event"
 )]
-pub(super) enum Of {
+pub(super) enum OwnItem {
     Event(Event),
     Log(Level, String),
     Gap(u64),
@@ -78,16 +78,16 @@ impl Own<'static> {
 }
 
 impl<'a> Own<'a> {
-    pub(super) fn of(event: &'a Event) -> Self {
+    pub(super) fn from_event(event: &'a Event) -> Self {
         Self {
             at: event.at.0,
             session: event.session.map(|session| session.0),
             body: match &event.what {
-                What::Session(change) => {
+                EventKind::Session(change) => {
                     Body::State(SessionBody::new(change, None, |reason| Hex::from(reason)))
                 }
-                What::Datagram(datagram) => Body::Datagram(DatagramBody::with_packets(datagram)),
-                What::Connless(connless) => Body::Connless {
+                EventKind::Datagram(datagram) => Body::Datagram(DatagramBody::with_packets(datagram)),
+                EventKind::Connless(connless) => Body::Connless {
                     dir: Word(connless.dir),
                     client: connless.client,
                     forwarded: connless.forwarded,
@@ -95,8 +95,8 @@ impl<'a> Own<'a> {
                     upstream: connless.ends.local,
                     link: transits(&connless.link),
                 },
-                What::Answer(answer) => Body::Answer(AnswerBody::new(answer)),
-                What::Notice(notice) => Body::Notice {
+                EventKind::Answer(answer) => Body::Answer(AnswerBody::new(answer)),
+                EventKind::Notice(notice) => Body::Notice {
                     body: NoticeBody::new(notice),
                     packets: usize::from(
                         matches!(notice, Notice::UnknownSender { bytes, .. } if !bytes.is_empty()),
@@ -142,21 +142,21 @@ impl<'a> Own<'a> {
     }
 
     /// Returns the event with the bytes of its packets; `None` if there are too few packets.
-    pub(super) fn join(self, packets: &[Box<[u8]>]) -> Option<Of> {
+    pub(super) fn join(self, packets: &[Box<[u8]>]) -> Option<OwnItem> {
         let what = match self.body {
-            Body::Gap(gap) => return Some(Of::Gap(gap.lost)),
+            Body::Gap(gap) => return Some(OwnItem::Gap(gap.lost)),
             Body::Log(log) => {
                 let (level, text) = log.parts();
-                return Some(Of::Log(level, text));
+                return Some(OwnItem::Log(level, text));
             }
             Body::Notice { body, .. } => {
                 let mut notice = body.notice();
                 if let (Notice::UnknownSender { bytes, .. }, [packet, ..]) = (&mut notice, packets) {
                     bytes.clone_from(packet);
                 }
-                What::Notice(notice)
+                EventKind::Notice(notice)
             }
-            Body::Answer(answer) => What::Answer(answer.answer()),
+            Body::Answer(answer) => EventKind::Answer(answer.answer()),
             Body::State(state) => state.change(|reason| reason.0),
             Body::Connless {
                 dir,
@@ -165,7 +165,7 @@ impl<'a> Own<'a> {
                 upstream,
                 link,
                 ..
-            } => What::Connless(Connless {
+            } => EventKind::Connless(Connless {
                 dir: dir.0,
                 client,
                 bytes: packets.first()?.clone(),
@@ -182,7 +182,7 @@ impl<'a> Own<'a> {
             }),
             Body::Datagram(datagram) => datagram.with_bytes_of(packets)?,
         };
-        Some(Of::Event(Event {
+        Some(OwnItem::Event(Event {
             at: Time(self.at),
             session: self.session.map(SessionId),
             what,

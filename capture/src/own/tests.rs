@@ -106,10 +106,10 @@ fn lists_of_the_first_version_are_read() {
     let own = Own::read(text.as_bytes()).unwrap();
     assert_eq!((own.at(), own.packets()), (Time(7), 3));
     let packets = ["one", "two", "three"].map(|part| part.as_bytes().into());
-    let Some(Of::Event(event)) = own.join(&packets) else {
+    let Some(OwnItem::Event(event)) = own.join(&packets) else {
         panic!("no event");
     };
-    let What::Datagram(datagram) = &event.what else {
+    let EventKind::Datagram(datagram) = &event.what else {
         panic!("{event:?}");
     };
     let placed = [(Some(218), Action::Edit), (None, Action::Hold)]
@@ -130,8 +130,8 @@ fn lists_of_the_first_version_are_read() {
 
 /// Writes an event as an option, and returns the event read from it and its packets.
 fn read_back(event: &Event, packets: &[Box<[u8]>]) -> Event {
-    match Own::read(&Own::of(event).write()).unwrap().join(packets) {
-        Some(Of::Event(event)) => event,
+    match Own::read(&Own::from_event(event).write()).unwrap().join(packets) {
+        Some(OwnItem::Event(event)) => event,
         other => panic!("{other:?}"),
     }
 }
@@ -158,14 +158,14 @@ fn answers_and_the_rules_place_and_hold_of_a_message_are_read_back() {
     ]
     .into();
     let answer = |result| {
-        What::Answer(Answer {
+        EventKind::Answer(Answer {
             id: CommandId(u64::MAX),
             result,
             held: None,
         })
     };
     for (what, packets) in [
-        (What::Datagram(datagram), 2),
+        (EventKind::Datagram(datagram), 2),
         (answer(Ok(())), 0),
         (answer(Err("the message is not held".into())), 0),
     ] {
@@ -174,7 +174,7 @@ fn answers_and_the_rules_place_and_hold_of_a_message_are_read_back() {
             session: Some(SessionId(2)),
             what,
         };
-        assert_eq!(Own::of(&event).packets(), packets);
+        assert_eq!(Own::from_event(&event).packets(), packets);
         let packets = vec![bytes[..].into(); packets];
         let again = read_back(&event, &packets);
         assert_eq!(format!("{again:?}"), format!("{event:?}"));
@@ -185,11 +185,11 @@ fn answers_and_the_rules_place_and_hold_of_a_message_are_read_back() {
 fn kinds_and_names_of_a_later_version() {
     let later =
         r#"{"at":7,"notice":{"kind":"later","level":"warning","text":"as it was","port":5,"packets":0}}"#;
-    let Some(Of::Event(event)) = Own::read(later.as_bytes()).unwrap().join(&[]) else {
+    let Some(OwnItem::Event(event)) = Own::read(later.as_bytes()).unwrap().join(&[]) else {
         panic!("no event");
     };
     assert!(
-        matches!(&event.what, What::Notice(notice @ Notice::Other { .. })
+        matches!(&event.what, EventKind::Notice(notice @ Notice::Other { .. })
             if notice.kind() == Some("later") && notice.to_string() == "as it was" && notice.level() == Level::Warning),
         "{event:?}"
     );

@@ -110,7 +110,7 @@ impl<R: Read> PcapNg<R> {
         match head.kind {
             number::SECTION => {
                 self.interfaces.clear();
-                let options = Options::of(order, body.get(12..).unwrap_or_default());
+                let options = Options::parse(order, body.get(12..).unwrap_or_default());
                 Ok(Some(Block::Section {
                     program: options
                         .get(number::SECTION_PROGRAM)
@@ -119,10 +119,10 @@ impl<R: Read> PcapNg<R> {
                 }))
             }
             number::STATISTICS => Ok(Some(Block::Statistics {
-                own: Options::of(order, body.get(12..).unwrap_or_default()).get(number::OWN),
+                own: Options::parse(order, body.get(12..).unwrap_or_default()).get(number::OWN),
             })),
             kind => {
-                let found = Found::of(kind, order, body).ok_or_else(broken)?;
+                let found = Found::parse(kind, order, body).ok_or_else(broken)?;
                 let Some(interface) = self.interfaces.get(found.interface) else {
                     let text = format!(
                         "a packet of interface {}, which is not described",
@@ -148,7 +148,7 @@ impl<R: Read> PcapNg<R> {
                         frame,
                     },
                     leg: interface.leg,
-                    own: Options::of(order, found.options).get(number::OWN),
+                    own: Options::parse(order, found.options).get(number::OWN),
                 }))
             }
         }
@@ -210,7 +210,7 @@ impl<R: Read> PcapNg<R> {
             return Err(ReadError::damaged(begin, "more interfaces than any capture has"));
         }
         let (order, body) = (self.order, without_length(self.source.last()));
-        let options = Options::of(order, body.get(8..).unwrap_or_default());
+        let options = Options::parse(order, body.get(8..).unwrap_or_default());
         let resolution = options.get(number::INTERFACE_RESOLUTION).and_then(<[u8]>::first);
         let offset = options
             .get(number::INTERFACE_OFFSET)
@@ -267,7 +267,7 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     /// Returns `None` if the packet is longer than the block.
-    fn of(kind: u32, order: Order, body: &'a [u8]) -> Option<Self> {
+    fn parse(kind: u32, order: Order, body: &'a [u8]) -> Option<Self> {
         let at = |place| order.u32_at(body, place);
         if kind == number::SIMPLE_PACKET {
             let whole = usize::try_from(at(0)).ok()?;
@@ -303,7 +303,7 @@ struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    fn of(order: Order, rest: &'a [u8]) -> Self {
+    fn parse(order: Order, rest: &'a [u8]) -> Self {
         Self { order, rest }
     }
 

@@ -12,13 +12,13 @@ use std::{
 
 use teetap_wire::{Dir, Side};
 
-use teetap_proxy::session::{Level, SessionId, State, Time, Traffic, What};
+use teetap_proxy::session::{EventKind, Level, SessionId, State, Time, Traffic};
 
 use crate::{
     Item, ReadError, Run, Tally,
     frame::{self, Link, Other},
     observe::{self, Observer, Sighting},
-    own::{MAX_PARTS, Of, Own},
+    own::{MAX_PARTS, Own, OwnItem},
     pcap::{self, Pcap},
     pcapng::{self, Block, PcapNg},
 };
@@ -97,7 +97,7 @@ impl Format {
     ///
     /// # Errors
     /// [`ReadError::Unknown`] for any other file, or an error of the operating system.
-    pub fn of(input: &mut impl BufRead) -> Result<Self, ReadError> {
+    pub fn detect(input: &mut impl BufRead) -> Result<Self, ReadError> {
         let first = input
             .fill_buf()
             .map_err(|error| ReadError::System { offset: 0, error })?;
@@ -337,14 +337,14 @@ impl<R: Read> Playback<R> {
         };
         let at = own.at();
         let item = match own.join(&packets) {
-            Some(Of::Event(mut event)) => {
+            Some(OwnItem::Event(mut event)) => {
                 if let Some(ends) = event.ends_mut() {
                     ends.frame = frame;
                 }
                 Some(Item::Event(event))
             }
-            Some(Of::Log(level, text)) => Some(Item::Log { at, level, text }),
-            Some(Of::Gap(lost)) => Some(Item::Gap { at, lost }),
+            Some(OwnItem::Log(level, text)) => Some(Item::Log { at, level, text }),
+            Some(OwnItem::Gap(lost)) => Some(Item::Gap { at, lost }),
             None => None,
         };
         if let Some(item) = item {
@@ -369,13 +369,13 @@ impl<R: Read> Playback<R> {
             Item::Start { .. } | Item::Log { .. } => return,
         };
         let (dir, len) = match &event.what {
-            What::Datagram(datagram) => match datagram.received() {
+            EventKind::Datagram(datagram) => match datagram.received() {
                 Some(received) => (datagram.dir, received.len()),
                 None => return,
             },
-            What::Connless(connless) => (connless.dir, connless.bytes.len()),
-            What::Session(change) => return self.count_session(event.session, change.state),
-            What::Notice(_) | What::Answer(_) => return,
+            EventKind::Connless(connless) => (connless.dir, connless.bytes.len()),
+            EventKind::Session(change) => return self.count_session(event.session, change.state),
+            EventKind::Notice(_) | EventKind::Answer(_) => return,
         };
         let Traffic { datagrams, bytes } = match dir {
             Dir::C2s => &mut self.tally.c2s,

@@ -160,7 +160,7 @@ fn play<R: Read>(playback: &mut Playback<R>) -> (Vec<String>, Option<ReadError>)
 
 fn play_bytes(bytes: &[u8]) -> (Vec<String>, Option<ReadError>, Tally) {
     let mut input = bytes;
-    let mut playback = match Format::of(&mut input) {
+    let mut playback = match Format::detect(&mut input) {
         Ok(Format::Pcap) => match Playback::pcap(input) {
             Ok(playback) => playback,
             Err(error) => return (Vec::new(), Some(error), Tally::default()),
@@ -453,7 +453,7 @@ fn json_lines_are_known_behind_a_line_of_something_else() {
         (b"{", true),
         (b"text", false),
     ] {
-        let found = Format::of(&mut &text[..]).ok();
+        let found = Format::detect(&mut &text[..]).ok();
         assert_eq!(found, is_known.then_some(Format::JsonLines), "{text:?}");
     }
 }

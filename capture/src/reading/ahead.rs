@@ -193,8 +193,8 @@ mod tests {
         // An empty recording, a truncated recording, and a complete recording.
         for len in [24, whole.len() / 2, whole.len()] {
             let bytes = || Cursor::new(whole[..len].to_vec());
-            let direct = all(Reader::Direct(Recording::of(bytes()).unwrap()));
-            let ahead = Reader::ahead(Recording::of(bytes()).unwrap());
+            let direct = all(Reader::Direct(Recording::open(bytes()).unwrap()));
+            let ahead = Reader::ahead(Recording::open(bytes()).unwrap());
             assert!(matches!(ahead, Reader::Ahead(_)));
             assert_eq!(all(ahead), direct);
             assert_eq!(direct.len() > BATCH * BATCHES, len > 24, "{len}");
@@ -205,7 +205,7 @@ mod tests {
     fn a_reader_that_is_left_ends() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures");
         let bytes = Cursor::new(fs::read(folder.join("rich-dd16.pcap")).unwrap());
-        let Reader::Ahead(mut ahead) = Reader::ahead(Recording::of(bytes).unwrap()) else {
+        let Reader::Ahead(mut ahead) = Reader::ahead(Recording::open(bytes).unwrap()) else {
             panic!("no thread");
         };
         assert!(ahead.read().unwrap().is_some());

@@ -24,7 +24,7 @@ use teetap_rules::Filter;
 use teetap_wire::def::Registry;
 
 use super::Recording;
-use crate::{Item, Place, ReadError, Run};
+use crate::{IndexedPlace, Item, ReadError, Run};
 
 /// Bytes per read of the file.
 const BLOCK: usize = 256 << 10;
@@ -88,7 +88,7 @@ impl Reader {
     ///
     /// # Errors
     /// The system has no threads left.
-    pub fn start(source: Source, place: Place, filter: Option<Filter>) -> io::Result<Self> {
+    pub fn start(source: Source, place: IndexedPlace, filter: Option<Filter>) -> io::Result<Self> {
         let (sender, batches) = sync_channel(WAITING);
         let read = Arc::new(AtomicU64::new(place.offset));
         let stopped = Arc::new(AtomicBool::new(false));
@@ -154,7 +154,7 @@ impl<R: Read> Read for Counted<R> {
 /// Opens a recording at a place.
 fn open(
     source: &Source,
-    place: &Place,
+    place: &IndexedPlace,
     read: &Arc<AtomicU64>,
 ) -> Result<Recording<impl io::BufRead + use<>>, ReadError> {
     let failed = |error| ReadError::System {
@@ -190,7 +190,7 @@ fn shift(source: &Source, wall: u64, run: Option<&Run>) -> Duration {
 /// # Errors
 /// See [`ReadError`].
 pub fn beginning(source: &Source) -> Result<(u64, Option<Run>), ReadError> {
-    let mut recording = open(source, &Place::start(), &Arc::default())?;
+    let mut recording = open(source, &IndexedPlace::start(), &Arc::default())?;
     while let Some(item) = recording.read()? {
         if let Item::Start { wall, run } = item {
             shift(source, wall, run.as_ref());
@@ -204,12 +204,12 @@ pub fn beginning(source: &Source) -> Result<(u64, Option<Run>), ReadError> {
 ///
 /// # Errors
 /// See [`ReadError`].
-pub fn first_time(source: &Source, place: &Place) -> Result<Option<Time>, ReadError> {
+pub fn first_time(source: &Source, place: &IndexedPlace) -> Result<Option<Time>, ReadError> {
     times(source, place, &mut |_| false)
 }
 
 /// Returns the time of the last item after a place; `None` if there is none.
-pub fn last_time(source: &Source, place: &Place) -> Option<Time> {
+pub fn last_time(source: &Source, place: &IndexedPlace) -> Option<Time> {
     let mut last = None;
     // Reads up to damage, if there is any.
     let _damage = times(source, place, &mut |time| {
@@ -223,7 +223,7 @@ pub fn last_time(source: &Source, place: &Place) -> Option<Time> {
 /// end.
 fn times(
     source: &Source,
-    place: &Place,
+    place: &IndexedPlace,
     more: &mut dyn FnMut(Time) -> bool,
 ) -> Result<Option<Time>, ReadError> {
     let mut recording = open(source, place, &Arc::default())?;
@@ -253,7 +253,7 @@ struct Work {
 }
 
 impl Work {
-    fn run(self, source: &Source, place: &Place, filter: Option<Filter>) {
+    fn run(self, source: &Source, place: &IndexedPlace, filter: Option<Filter>) {
         let mut decoder = Decoder::new(source.registry);
         decoder.measure_items();
         decoder.ignore_items();
@@ -276,7 +276,7 @@ impl Work {
     fn read_all(
         &self,
         source: &Source,
-        place: &Place,
+        place: &IndexedPlace,
         decoder: &mut Decoder,
         batch: &mut Batch,
     ) -> Result<(), ReadError> {

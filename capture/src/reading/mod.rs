@@ -23,16 +23,16 @@ impl<R: BufRead> Recording<R> {
     ///
     /// # Errors
     /// The first bytes match no format, or cannot be read.
-    pub fn of(input: R) -> Result<Self, ReadError> {
+    pub fn open(input: R) -> Result<Self, ReadError> {
         Self::after(0, input)
     }
 
     /// Opens a recording at a place after `packets` packets.
     ///
     /// # Errors
-    /// Same as [`Self::of`].
+    /// Same as [`Self::open`].
     pub fn after(packets: u64, mut input: R) -> Result<Self, ReadError> {
-        Ok(match Format::of(&mut input)? {
+        Ok(match Format::detect(&mut input)? {
             Format::Pcap => Self::Capture(Box::new(Playback::pcap(input)?.after(packets))),
             Format::PcapNg => Self::Capture(Box::new(Playback::pcapng(input).after(packets))),
             Format::JsonLines => Self::Lines(Box::new(Lines::new(input))),

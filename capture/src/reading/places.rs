@@ -12,7 +12,7 @@ use std::{
 use teetap_proxy::{io::files::open_regular, session::Time};
 
 use super::from::{self, Source};
-use crate::{Format, Index, Place};
+use crate::{Format, Index, IndexedPlace};
 
 /// Bytes per read of the file.
 const BLOCK: usize = 256 << 10;
@@ -20,7 +20,7 @@ const BLOCK: usize = 256 << 10;
 /// Places found so far.
 #[derive(Debug)]
 struct Known {
-    places: Vec<Place>,
+    places: Vec<IndexedPlace>,
     /// Number of bytes that were indexed.
     indexed: u64,
     /// Time of the last event; `None` until it is known.
@@ -41,7 +41,7 @@ impl Places {
     /// # Errors
     /// The system has no threads left.
     pub fn start(source: Source, format: Format) -> io::Result<Self> {
-        let places = vec![Place::start()];
+        let places = vec![IndexedPlace::start()];
         let known = Arc::new(Mutex::new(Known {
             places,
             indexed: 0,
@@ -68,27 +68,27 @@ impl Places {
 
     /// Returns the last indexed position at or before a byte offset.
     #[must_use]
-    pub fn before(&self, offset: u64) -> Place {
+    pub fn before(&self, offset: u64) -> IndexedPlace {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let after = known.places.partition_point(|place| place.offset <= offset);
         let place = after.checked_sub(1).and_then(|at| known.places.get(at));
-        place.cloned().unwrap_or_else(Place::start)
+        place.cloned().unwrap_or_else(IndexedPlace::start)
     }
 
     /// Returns the last indexed position at or before a time. Assumes that times increase.
     #[must_use]
-    pub fn of_time(&self, time: Time) -> Place {
+    pub fn of_time(&self, time: Time) -> IndexedPlace {
         let places = {
             let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             known.places.clone()
         };
-        let is_before = |place: &Place| {
+        let is_before = |place: &IndexedPlace| {
             let first = from::first_time(&self.source, place);
             first.ok().flatten().is_some_and(|first| first <= time)
         };
         let after = places.partition_point(is_before);
         let place = after.checked_sub(1).and_then(|at| places.get(at));
-        place.cloned().unwrap_or_else(Place::start)
+        place.cloned().unwrap_or_else(IndexedPlace::start)
     }
 }
 
@@ -104,7 +104,7 @@ fn look(source: &Source, format: Format, known: &Mutex<Known>, stopped: &AtomicB
         return;
     };
     let mut index = Index::new(BufReader::with_capacity(BLOCK, file), format);
-    let mut last = Place::start();
+    let mut last = IndexedPlace::start();
     while let Ok(Some(place)) = index.next_place() {
         if stopped.load(Ordering::Relaxed) {
             return;

@@ -21,7 +21,7 @@ pub use file::{FileError, FindEnd, RecordingFile, end_of_pcapng};
 use teetap_inspect::DecodedEvent;
 use teetap_proxy::{
     io::{Clock, Seen, Watcher},
-    session::{Event, Level, Notice, Time, What},
+    session::{Event, EventKind, Level, Notice, Time},
 };
 
 /// Interval between two polls of the bus.
@@ -53,7 +53,7 @@ pub trait Encode: Send {
 /// A recording in progress.
 #[derive(Debug)]
 pub struct Recording {
-    thread: JoinHandle<Done>,
+    thread: JoinHandle<CompletedRecording>,
     shared: Arc<Shared>,
     logs: mpsc::Sender<(Time, Level, String)>,
 }
@@ -63,7 +63,7 @@ pub struct Recording {
 pub struct Faults(Arc<Shared>);
 
 /// A recording that is complete except for its summary.
-pub struct Done {
+pub struct CompletedRecording {
     writer: Writer,
 }
 
@@ -151,7 +151,7 @@ impl Recording {
 
     /// Writes the remaining events. Returns `None` if the thread panicked.
     #[must_use]
-    pub fn finish(self) -> Option<Done> {
+    pub fn finish(self) -> Option<CompletedRecording> {
         self.shared.stop.store(true, Ordering::Release);
         self.thread.join().ok()
     }
@@ -172,7 +172,7 @@ impl Faults {
     }
 }
 
-impl Done {
+impl CompletedRecording {
     /// Returns the outcome.
     #[must_use]
     pub fn recorded(&self) -> Recorded {
@@ -195,7 +195,7 @@ impl Writer {
         mut watcher: Watcher<DecodedEvent>,
         lines: &mpsc::Receiver<(Time, Level, String)>,
         clock: Clock,
-    ) -> Done {
+    ) -> CompletedRecording {
         let mut looks = 0;
         let mut was_gone = false;
         loop {
@@ -216,7 +216,7 @@ impl Writer {
             }
             if is_last {
                 self.recorded.lost = watcher.lost();
-                return Done { writer: self };
+                return CompletedRecording { writer: self };
             }
             thread::sleep(TICK);
         }
@@ -266,10 +266,10 @@ impl Writer {
 /// Returns the number of packets of an event.
 fn packets_of(event: &Event) -> u64 {
     let packets = match &event.what {
-        What::Datagram(datagram) => usize::from(datagram.received().is_some()) + datagram.sent().count(),
-        What::Connless(connless) => 1 + usize::from(connless.sent.is_some()),
-        What::Notice(Notice::UnknownSender { bytes, .. }) => usize::from(!bytes.is_empty()),
-        What::Session(_) | What::Notice(_) | What::Answer(_) => 0,
+        EventKind::Datagram(datagram) => usize::from(datagram.received().is_some()) + datagram.sent().count(),
+        EventKind::Connless(connless) => 1 + usize::from(connless.sent.is_some()),
+        EventKind::Notice(Notice::UnknownSender { bytes, .. }) => usize::from(!bytes.is_empty()),
+        EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => 0,
     };
     packets as u64
 }

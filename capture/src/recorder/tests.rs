@@ -14,7 +14,8 @@ use crate::{Encoder, Item, Playback, ReadError, Run};
 use teetap_proxy::{
     io::Bus,
     session::{
-        Action, Connless, Datagram, Ends, Origin, Placed, SessionChange, SessionId, State, Stranger, Transit,
+        Action, Connless, Datagram, Ends, OpensNothing, Origin, Placed, SessionChange, SessionId, State,
+        Transit,
     },
 };
 
@@ -33,7 +34,7 @@ fn gist(decoded: &DecodedEvent) -> String {
     format!("gist {}", decoded.event.at.0)
 }
 
-fn event(at: u64, what: What) -> Event {
+fn event(at: u64, what: EventKind) -> Event {
     Event {
         at: Time(at),
         session: Some(SessionId(3)),
@@ -104,19 +105,19 @@ fn events() -> Vec<Event> {
         ends: ends(),
     };
     vec![
-        event(1000, What::Session(change)),
-        event(1001, What::Datagram(placed)),
-        event(1002, What::Datagram(refused)),
-        event(2000, What::Datagram(datagram(Dir::C2s, b"", &[b"made"]))),
-        event(2001, What::Connless(connless(Some(b"asked")))),
-        event(2002, What::Connless(connless(None))),
-        event(3000, What::Notice(Notice::HalfOpenLimit)),
+        event(1000, EventKind::Session(change)),
+        event(1001, EventKind::Datagram(placed)),
+        event(1002, EventKind::Datagram(refused)),
+        event(2000, EventKind::Datagram(datagram(Dir::C2s, b"", &[b"made"]))),
+        event(2001, EventKind::Connless(connless(Some(b"asked")))),
+        event(2002, EventKind::Connless(connless(None))),
+        event(3000, EventKind::Notice(Notice::HalfOpenLimit)),
         event(
             3001,
-            What::Notice(Notice::UnknownSender {
+            EventKind::Notice(Notice::UnknownSender {
                 client: "127.0.0.1:4445".parse().unwrap(),
                 len: 4,
-                what: Stranger::Close,
+                what: OpensNothing::Close,
                 start: Box::default(),
                 bytes: b"lost"[..].into(),
             }),
@@ -127,7 +128,7 @@ fn events() -> Vec<Event> {
 /// Returns everything that is shown of an event.
 fn shown(event: &Event) -> String {
     let mut event = event.clone();
-    if let What::Notice(notice) = &event.what {
+    if let EventKind::Notice(notice) = &event.what {
         return format!("{} {:?} {:?} {notice}", event.at, event.session, notice.level());
     }
     if let Some(ends) = event.ends_mut() {
@@ -248,7 +249,7 @@ fn what_a_redirect_led_elsewhere_is_recorded_there() {
     let mut elsewhere = datagram(Dir::C2s, b"received", &[b"sent"]);
     elsewhere.ends.listen_port = Some(9001);
     elsewhere.ends.server_port = Some(8305);
-    record(&path, 64, &[event(1000, What::Datagram(elsewhere))]);
+    record(&path, 64, &[event(1000, EventKind::Datagram(elsewhere))]);
     let packets = capture::read_recording(&path).unwrap();
     let ends = |packet: &capture::Leg| [packet.from, packet.to].map(|end| end.to_string());
     let seen: Vec<_> = packets.iter().map(ends).collect();
@@ -266,7 +267,7 @@ fn what_the_recorder_misses_is_counted_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.pcapng");
     let many: Vec<Event> = (0..100)
-        .map(|at| event(at, What::Datagram(datagram(Dir::C2s, b"x", &[b"x"]))))
+        .map(|at| event(at, EventKind::Datagram(datagram(Dir::C2s, b"x", &[b"x"]))))
         .collect();
     let recorded = record(&path, 16, &many);
     assert_eq!((recorded.packets, recorded.missing, recorded.lost), (32, 0, 84));

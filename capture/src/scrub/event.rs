@@ -9,7 +9,7 @@ use teetap_wire::{Dir, Proto, Side};
 
 use super::{PLACEHOLDER, Scrubber, sentence};
 use crate::Run;
-use teetap_proxy::session::{Connless, Datagram, Ends, Event, Placed, SessionChange, What};
+use teetap_proxy::session::{Connless, Datagram, Ends, Event, EventKind, Placed, SessionChange};
 
 impl Scrubber {
     /// Replaces the addresses of a run.
@@ -23,19 +23,19 @@ impl Scrubber {
     #[must_use]
     pub fn event(&mut self, event: Event) -> Event {
         let what = match event.what {
-            What::Session(change) => What::Session(self.change(change)),
-            What::Datagram(datagram) => What::Datagram(self.whole(datagram)),
-            What::Connless(connless) => What::Connless(self.browser(connless)),
-            What::Notice(mut notice) => {
+            EventKind::Session(change) => EventKind::Session(self.change(change)),
+            EventKind::Datagram(datagram) => EventKind::Datagram(self.whole(datagram)),
+            EventKind::Connless(connless) => EventKind::Connless(self.browser(connless)),
+            EventKind::Notice(mut notice) => {
                 self.notice(&mut notice);
-                What::Notice(notice)
+                EventKind::Notice(notice)
             }
-            What::Answer(mut answer) => {
+            EventKind::Answer(mut answer) => {
                 // The reason may name a rule, or contain a part of the command.
                 answer.result = answer.result.map_err(|why| self.of_others(&why).into());
                 // Held messages contain texts of peers.
                 answer.held = None;
-                What::Answer(answer)
+                EventKind::Answer(answer)
             }
         };
         Event { what, ..event }

@@ -7,8 +7,8 @@ use std::io::{self, Chain, Cursor, Read, Write};
 
 use super::{
     Scrubber,
-    own::{Again, Part},
-    stream::{Place, Sighted, Sink, Stream},
+    own::{Again, OwnPacket},
+    stream::{PacketOrigin, Sighted, Sink, Stream},
 };
 use crate::{
     ReadError, Run,
@@ -94,16 +94,16 @@ impl<R: Read> Capture<R> {
         let mut writer = Writer {
             out,
             buffer: Vec::new(),
-            form: Form::Pcap { unit: 1 },
+            form: FileFormat::Pcap { unit: 1 },
         };
         let done = match self.0 {
             Input::Pcap { pcap, link, unit } => {
-                writer.form = Form::Pcap { unit };
+                writer.form = FileFormat::Pcap { unit };
                 writer.pcap_header(link);
                 scrub_pcap(pcap, scrubber, &mut writer)?
             }
             Input::PcapNg(pcapng) => {
-                writer.form = Form::PcapNg { known: Vec::new() };
+                writer.form = FileFormat::PcapNg { known: Vec::new() };
                 scrub_pcapng(pcapng, scrubber, &mut writer)?
             }
         };
@@ -124,7 +124,7 @@ fn scrub_pcap<R: Read, W: Write>(
     let done = loop {
         match pcap.next() {
             Ok(Some(captured)) => {
-                if let Some(sighted) = Sighted::of(&captured, scrubber) {
+                if let Some(sighted) = Sighted::from_captured(&captured, scrubber) {
                     stream.see(sighted, (0, None), scrubber, writer)?;
                 }
             }
@@ -167,7 +167,7 @@ fn scrub_pcapng<R: Read, W: Write>(
             Ok(Some(Block::Packet { captured, leg, own })) => match &mut again {
                 Some(again) => match frame::datagram(captured.link, captured.frame) {
                     Ok(udp) => {
-                        let part = Part {
+                        let part = OwnPacket {
                             leg,
                             from: udp.from,
                             to: udp.to,
@@ -178,7 +178,7 @@ fn scrub_pcapng<R: Read, W: Write>(
                     Err(_) => scrubber.tally.other += 1,
                 },
                 None => {
-                    if let Some(sighted) = Sighted::of(&captured, scrubber) {
+                    if let Some(sighted) = Sighted::from_captured(&captured, scrubber) {
                         stream.see(sighted, (pcapng.interface(), leg), scrubber, writer)?;
                     }
                 }
@@ -199,10 +199,10 @@ fn scrub_pcapng<R: Read, W: Write>(
 struct Writer<W> {
     out: W,
     buffer: Vec<u8>,
-    form: Form,
+    form: FileFormat,
 }
 
-enum Form {
+enum FileFormat {
     Pcap {
         /// Nanoseconds per time unit.
         unit: u64,
@@ -215,7 +215,9 @@ enum Form {
 
 impl<W: Write> Writer<W> {
     fn pcap_header(&mut self, link: Link) {
-        let Form::Pcap { unit } = self.form else { return };
+        let FileFormat::Pcap { unit } = self.form else {
+            return;
+        };
         let [micro, nano] = MAGIC;
         let magic = if unit == 1 { nano } else { micro };
         self.buffer.extend_from_slice(&magic.to_le_bytes());
@@ -229,7 +231,7 @@ impl<W: Write> Writer<W> {
 
     fn section(&mut self) {
         write::bare_section(&mut self.buffer);
-        if let Form::PcapNg { known } = &mut self.form {
+        if let FileFormat::PcapNg { known } = &mut self.form {
             known.clear();
         }
     }
@@ -249,9 +251,9 @@ impl<W: Write> Writer<W> {
 }
 
 impl<W: Write> Sink for Writer<W> {
-    fn packet(&mut self, place: Place, time: u64, frame: &[u8]) -> io::Result<()> {
+    fn packet(&mut self, place: PacketOrigin, time: u64, frame: &[u8]) -> io::Result<()> {
         match &mut self.form {
-            Form::Pcap { unit } => {
+            FileFormat::Pcap { unit } => {
                 let seconds = u32::try_from(time / 1_000_000_000).unwrap_or(u32::MAX);
                 let fraction = u32::try_from(time % 1_000_000_000 / *unit).unwrap_or(u32::MAX);
                 let len = u32::try_from(frame.len()).unwrap_or(u32::MAX);
@@ -260,7 +262,7 @@ impl<W: Write> Sink for Writer<W> {
                 }
                 self.buffer.extend_from_slice(frame);
             }
-            Form::PcapNg { known } => {
+            FileFormat::PcapNg { known } => {
                 let number = known.iter().position(|known| *known == place.interface);
                 let number = number.unwrap_or_else(|| {
                     write::bare_interface(place.link.number(), place.leg, &mut self.buffer);

@@ -39,11 +39,11 @@ enum Sum {
 
 impl Headers {
     /// Returns the headers of a datagram; `None` unless the frame was captured completely.
-    pub(super) fn of(link: Link, udp: &Udp<'_>) -> Option<Self> {
+    pub(super) fn locate(link: Link, udp: &Udp<'_>) -> Option<Self> {
         let ip = match &udp.ip {
             Ip::V4(slice) => {
                 let mut header = slice.to_header();
-                let sum = Sum::of(header.header_checksum, header.calc_header_checksum());
+                let sum = Sum::compare(header.header_checksum, header.calc_header_checksum());
                 header.options = Ipv4Options::default();
                 Header::Four(Box::new(header), sum)
             }
@@ -60,7 +60,7 @@ impl Headers {
             from: udp.from,
             to: udp.to,
             ip,
-            sum: Sum::of(udp.header.checksum(), right),
+            sum: Sum::compare(udp.header.checksum(), right),
         })
     }
 
@@ -155,7 +155,7 @@ impl Headers {
 }
 
 impl Sum {
-    fn of(stored: u16, right: u16) -> Self {
+    fn compare(stored: u16, right: u16) -> Self {
         match stored {
             0 => Self::Unused,
             _ if stored == right => Self::Right,

@@ -6,7 +6,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) struct Hole {
     pub(super) range: Range<usize>,
-    pub(super) form: Form,
+    pub(super) form: HoleKind,
 }
 
 impl Hole {
@@ -18,7 +18,7 @@ impl Hole {
 
 /// Kind of bytes in a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum HoleKind {
     /// Bytes of any meaning.
     Bytes,
     /// Text after a part that stays unchanged. Spaces between them stay, too.

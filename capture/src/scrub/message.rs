@@ -13,7 +13,7 @@ use teetap_wire::{
 
 use super::{
     PLACEHOLDER, Scrubber,
-    hole::{Form, Hole},
+    hole::{Hole, HoleKind},
 };
 
 impl Scrubber {
@@ -55,7 +55,7 @@ impl Scrubber {
         match read(&mut self.decoded, self.registry, data) {
             Some(def) => self.find(def, data, true, &mut holes),
             None => self.blank(
-                (id..data.len(), Form::Unknown),
+                (id..data.len(), HoleKind::Unknown),
                 data,
                 self.keep.unknown,
                 &mut holes,
@@ -73,7 +73,7 @@ impl Scrubber {
         }
         for hole in holes.drain(..) {
             if let Some(bytes) = data.get_mut(hole.range) {
-                if matches!(hole.form, Form::Bytes | Form::Rest | Form::Decimal) {
+                if matches!(hole.form, HoleKind::Bytes | HoleKind::Rest | HoleKind::Decimal) {
                     self.secrets.add(bytes);
                 }
                 self.fill(hole.form, bytes);
@@ -96,7 +96,7 @@ impl Scrubber {
             let (start, end) = (record.at as usize, (record.at + record.len) as usize);
             if start > known && is_whole {
                 // An object has more ints than fields.
-                self.blank((known..start, Form::UnknownInts), data, false, holes);
+                self.blank((known..start, HoleKind::UnknownInts), data, false, holes);
             }
             known = known.max(end);
             let secret = decoded.view().secret(def, record, source);
@@ -114,17 +114,23 @@ impl Scrubber {
         if is_whole {
             // Surplus ints of an object at the end.
             let end = decoded.known_end().clamp(known, data.len());
-            self.blank((known..end, Form::UnknownInts), data, false, holes);
+            self.blank((known..end, HoleKind::UnknownInts), data, false, holes);
             // Unreadable bytes may contain a part of a secret; bytes after the fields are from a later version.
             let is_surplus = decoded.notes().contains(Code::SurplusBytes);
             let keep = is_surplus && self.keep.unknown;
-            self.blank((end..data.len(), Form::Unknown), data, keep, holes);
+            self.blank((end..data.len(), HoleKind::Unknown), data, keep, holes);
         }
         self.decoded = decoded;
     }
 
     /// Adds a hole, unless its bytes are all zero, which is padding.
-    fn blank(&mut self, (range, form): (Range<usize>, Form), data: &[u8], keep: bool, holes: &mut Vec<Hole>) {
+    fn blank(
+        &mut self,
+        (range, form): (Range<usize>, HoleKind),
+        data: &[u8],
+        keep: bool,
+        holes: &mut Vec<Hole>,
+    ) {
         let has_data = data
             .get(range.clone())
             .is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0));
@@ -134,38 +140,38 @@ impl Scrubber {
         }
     }
 
-    fn fill(&mut self, form: Form, bytes: &mut [u8]) {
+    fn fill(&mut self, form: HoleKind, bytes: &mut [u8]) {
         match form {
-            Form::Six => {
+            HoleKind::Six => {
                 if let Some(place) = bytes.first_chunk_mut::<16>() {
                     self.six(place);
                 }
                 return;
             }
-            Form::Four => {
+            HoleKind::Four => {
                 if let Some(place) = bytes.first_chunk_mut::<4>() {
                     self.four(place);
                 }
                 return;
             }
-            Form::Ints | Form::UnknownInts | Form::TextInts => {
+            HoleKind::Ints | HoleKind::UnknownInts | HoleKind::TextInts => {
                 bytes
                     .iter_mut()
                     .for_each(|byte| *byte = *byte & 0x80 | PLACEHOLDER);
             }
-            Form::Decimal => {
+            HoleKind::Decimal => {
                 let digits = bytes.iter_mut().take_while(|byte| **byte != 0);
                 digits.for_each(|byte| *byte = b'1');
             }
-            Form::Rest => {
+            HoleKind::Rest => {
                 let text = bytes.iter_mut().skip_while(|byte| byte.is_ascii_whitespace());
                 text.for_each(|byte| *byte = PLACEHOLDER);
             }
-            Form::Bytes | Form::Unknown | Form::Text => bytes.fill(PLACEHOLDER),
+            HoleKind::Bytes | HoleKind::Unknown | HoleKind::Text => bytes.fill(PLACEHOLDER),
         }
         match form {
-            Form::Unknown | Form::UnknownInts => {}
-            Form::Text | Form::TextInts => self.tally.texts += 1,
+            HoleKind::Unknown | HoleKind::UnknownInts => {}
+            HoleKind::Text | HoleKind::TextInts => self.tally.texts += 1,
             _ => self.tally.secrets += 1,
         }
     }
@@ -173,7 +179,7 @@ impl Scrubber {
     /// Replaces the bytes of a text.
     pub(super) fn text_bytes(&mut self, text: &mut [u8]) {
         if !text.is_empty() {
-            self.fill(Form::Text, text);
+            self.fill(HoleKind::Text, text);
         }
     }
 
@@ -202,10 +208,10 @@ fn open(
 ) -> Option<Hole> {
     let start = record.at as usize;
     let (form, len) = match (&field.ty, record.value) {
-        (Type::Addr, _) => (Form::Six, record.len),
-        (Type::AddrLegacy, _) => (Form::Four, record.len),
-        (Type::Text(_), Value::Text(len)) if !keep_text && !stays(def, field) => (Form::Text, len),
-        (Type::Packed(_), _) if !keep_text && !stays(def, field) => (Form::TextInts, record.len),
+        (Type::Addr, _) => (HoleKind::Six, record.len),
+        (Type::AddrLegacy, _) => (HoleKind::Four, record.len),
+        (Type::Text(_), Value::Text(len)) if !keep_text && !stays(def, field) => (HoleKind::Text, len),
+        (Type::Packed(_), _) if !keep_text && !stays(def, field) => (HoleKind::TextInts, record.len),
         _ => return None,
     };
     let end = secret.map_or(start + len as usize, |secret| secret.start);
@@ -242,7 +248,7 @@ fn stays(def: &Def, field: &Field) -> bool {
 }
 
 /// Returns the form of a secret. `is_rest` is true if it follows a part that stays unchanged.
-fn hidden(field: &Field, is_rest: bool) -> Form {
+fn hidden(field: &Field, is_rest: bool) -> HoleKind {
     match field.ty {
         Type::Int
         | Type::Bool
@@ -250,9 +256,9 @@ fn hidden(field: &Field, is_rest: bool) -> Form {
         | Type::Tune
         | Type::Enum(_)
         | Type::Flags(_)
-        | Type::Packed(_) => Form::Ints,
-        Type::Decimal => Form::Decimal,
-        _ if is_rest => Form::Rest,
-        _ => Form::Bytes,
+        | Type::Packed(_) => HoleKind::Ints,
+        Type::Decimal => HoleKind::Decimal,
+        _ if is_rest => HoleKind::Rest,
+        _ => HoleKind::Bytes,
     }
 }

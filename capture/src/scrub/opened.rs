@@ -27,8 +27,8 @@ impl<R: BufRead> Opened<R> {
     ///
     /// # Errors
     /// The first bytes match no format, or cannot be read.
-    pub fn of(mut input: R) -> Result<(Format, Self), ReadError> {
-        let format = Format::of(&mut input)?;
+    pub fn detect(mut input: R) -> Result<(Format, Self), ReadError> {
+        let format = Format::detect(&mut input)?;
         let opened = match format {
             Format::Pcap => Self::Capture(Box::new(Capture::pcap(input)?)),
             Format::PcapNg => Self::Capture(Box::new(Capture::pcapng(input))),

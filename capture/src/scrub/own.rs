@@ -10,12 +10,12 @@ use teetap_wire::{Dir, Side};
 use super::Scrubber;
 use crate::{
     Encode as _, Encoder, Run,
-    own::{MAX_PARTS, Of, Own},
+    own::{MAX_PARTS, Own, OwnItem},
 };
 use teetap_inspect::{Decoder, row};
 use teetap_proxy::{
     io::Seen,
-    session::{Event, What},
+    session::{Event, EventKind},
 };
 
 /// A run that is recorded again.
@@ -23,11 +23,11 @@ pub(super) struct Again {
     encoder: Encoder,
     decoder: Decoder,
     /// Event that waits for the rest of its packets.
-    open: Option<(Own<'static>, Vec<Part>)>,
+    open: Option<(Own<'static>, Vec<OwnPacket>)>,
 }
 
 /// A packet of an event.
-pub(super) struct Part {
+pub(super) struct OwnPacket {
     pub(super) leg: Option<Side>,
     pub(super) from: SocketAddr,
     pub(super) to: SocketAddr,
@@ -51,7 +51,7 @@ impl Again {
     pub(super) fn packet(
         &mut self,
         own: Option<Own<'static>>,
-        part: Part,
+        part: OwnPacket,
         scrubber: &mut Scrubber,
         out: &mut Vec<u8>,
     ) {
@@ -86,8 +86,8 @@ impl Again {
         let at = own.at();
         let bytes: Vec<Box<[u8]>> = parts.iter().map(|part| part.bytes.clone()).collect();
         match own.join(&bytes) {
-            Some(Of::Event(mut event)) => {
-                if matches!(event.what, What::Notice(_)) {
+            Some(OwnItem::Event(mut event)) => {
+                if matches!(event.what, EventKind::Notice(_)) {
                     // The notice is about an unknown sender, and has no address.
                     scrubber.tally.unreadable += parts.len() as u64;
                 }
@@ -95,11 +95,11 @@ impl Again {
                 let decoded = self.decoder.decode(scrubber.event(event));
                 self.encoder.seen(&Seen::Event(Arc::new(decoded)), at, out);
             }
-            Some(Of::Log(level, text)) => {
+            Some(OwnItem::Log(level, text)) => {
                 let text = scrubber.text(&text);
                 self.encoder.log(at, level, &text, out);
             }
-            Some(Of::Gap(lost)) => {
+            Some(OwnItem::Gap(lost)) => {
                 self.decoder.gap();
                 self.encoder.seen(&Seen::Gap(lost), at, out);
             }
@@ -109,14 +109,14 @@ impl Again {
 }
 
 /// Sets the addresses of an event from its packets.
-fn find_ends(event: &mut Event, parts: &[Part]) {
+fn find_ends(event: &mut Event, parts: &[OwnPacket]) {
     let dir = match &event.what {
-        What::Datagram(datagram) => datagram.dir,
-        What::Connless(connless) => connless.dir,
-        What::Session(_) | What::Notice(_) | What::Answer(_) => return,
+        EventKind::Datagram(datagram) => datagram.dir,
+        EventKind::Connless(connless) => connless.dir,
+        EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => return,
     };
     let Some(ends) = event.ends_mut() else { return };
-    for Part { leg, from, to, .. } in parts {
+    for OwnPacket { leg, from, to, .. } in parts {
         let (one, other) = match dir {
             Dir::C2s => (from, to),
             Dir::S2c => (to, from),

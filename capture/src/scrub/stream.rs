@@ -11,16 +11,16 @@ use crate::{
     frame::{self, Captured, Link, Other},
     observe::{MAX_WAITING, Observer, Sighting},
 };
-use teetap_proxy::session::{Event, Time, What};
+use teetap_proxy::session::{Event, EventKind, Time};
 
 /// Receives scrubbed packets.
 pub(super) trait Sink {
-    fn packet(&mut self, place: Place, time: u64, frame: &[u8]) -> io::Result<()>;
+    fn packet(&mut self, place: PacketOrigin, time: u64, frame: &[u8]) -> io::Result<()>;
 }
 
 /// Origin of a packet in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct PacketOrigin {
     /// Index of the interface.
     pub(super) interface: usize,
     pub(super) link: Link,
@@ -45,7 +45,7 @@ pub(super) struct Sighted {
 #[derive(Debug)]
 struct Held {
     at: Time,
-    place: Place,
+    place: PacketOrigin,
     sighted: Sighted,
 }
 
@@ -62,7 +62,10 @@ pub(super) struct Stream {
 
 impl Sighted {
     /// Reads the datagram of a frame; `None` if there is none, which is counted.
-    pub(super) fn of(captured: &Captured<'_>, scrubber: &mut Scrubber) -> Option<(Self, Observed)> {
+    pub(super) fn from_captured(
+        captured: &Captured<'_>,
+        scrubber: &mut Scrubber,
+    ) -> Option<(Self, Observed)> {
         let tally = &mut scrubber.tally;
         let udp = match frame::datagram(captured.link, captured.frame) {
             Ok(udp) => udp,
@@ -79,7 +82,7 @@ impl Sighted {
             tally.cut += 1;
             return None;
         }
-        let Some(headers) = Headers::of(captured.link, &udp) else {
+        let Some(headers) = Headers::locate(captured.link, &udp) else {
             tally.broken += 1;
             return None;
         };
@@ -133,7 +136,7 @@ impl Stream {
             len: sighted.len,
             frame: 0,
         });
-        let place = Place {
+        let place = PacketOrigin {
             interface,
             link: sighted.link,
             leg,
@@ -169,9 +172,9 @@ impl Stream {
     fn settle(&mut self, scrubber: &mut Scrubber, sink: &mut impl Sink) -> io::Result<()> {
         while let Some(event) = self.observer.poll() {
             let bytes = match &event.what {
-                What::Datagram(datagram) => datagram.received().unwrap_or_default(),
-                What::Connless(connless) => &connless.bytes,
-                What::Session(_) | What::Notice(_) | What::Answer(_) => continue,
+                EventKind::Datagram(datagram) => datagram.received().unwrap_or_default(),
+                EventKind::Connless(connless) => &connless.bytes,
+                EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => continue,
             };
             let is_it = |held: &Held| held.at == event.at && *held.sighted.bytes == *bytes;
             let Some(place) = self.held.iter().position(is_it) else {
@@ -194,7 +197,7 @@ impl Stream {
     ) -> io::Result<()> {
         let Held { place, sighted, .. } = held;
         let read = match &event.what {
-            What::Datagram(datagram) => {
+            EventKind::Datagram(datagram) => {
                 scrubber.datagram(datagram.proto, datagram.dir, &sighted.bytes, &mut self.out)
             }
             _ => scrubber.connless(&sighted.bytes, &mut self.out),

@@ -7,7 +7,7 @@ use teetap_inspect::{
     control::{Command, Edit, HeldPlace, Inject, RuleCommand},
     jsonl::{ListedBody, ResultBody, StatsBody},
 };
-use teetap_proxy::session::{self, HeldId, Listed, SessionId, Waiting};
+use teetap_proxy::session::{self, HeldId, HeldMessage, Listed, SessionId};
 
 use teetap_rules::{
     Made, Span,
@@ -20,7 +20,7 @@ use teetap_wire::{
 
 use super::{
     CommandError, Handle, HeldError, MessageError,
-    message::{self, Form, bytes},
+    message::{self, Injection, bytes},
 };
 use crate::rules::{Change, ChangeError, Rules};
 
@@ -160,7 +160,7 @@ impl Handle {
     }
 
     /// Returns the only held message at this place. Stores its session in `chosen`.
-    fn find(&self, wanted: HeldPlace, chosen: &mut Option<SessionId>) -> Result<Waiting, CommandError> {
+    fn find(&self, wanted: HeldPlace, chosen: &mut Option<SessionId>) -> Result<HeldMessage, CommandError> {
         let list = self.list(session::Command::List { session: None })?;
         let found = only(&list, wanted)?;
         *chosen = Some(found.session);
@@ -203,8 +203,8 @@ impl Handle {
 }
 
 /// Returns the only held message at this place.
-fn only(list: &[Waiting], wanted: HeldPlace) -> Result<&Waiting, HeldError> {
-    let found: Vec<&Waiting> = list.iter().filter(|waiting| wanted.is_of(waiting)).collect();
+fn only(list: &[HeldMessage], wanted: HeldPlace) -> Result<&HeldMessage, HeldError> {
+    let found: Vec<&HeldMessage> = list.iter().filter(|waiting| wanted.is_of(waiting)).collect();
     match found.as_slice() {
         [only] => Ok(only),
         [] => Err(HeldError::NotHeld(wanted.held)),
@@ -221,7 +221,7 @@ fn only(list: &[Waiting], wanted: HeldPlace) -> Result<&Waiting, HeldError> {
 /// Returns the new bytes of a held message, and warnings about them.
 fn edited(
     wanted: &Edit,
-    waiting: &Waiting,
+    waiting: &HeldMessage,
     registry: &'static Registry,
 ) -> Result<(Vec<u8>, Vec<String>), MessageError> {
     let text = match wanted {
@@ -253,7 +253,7 @@ fn edited(
 }
 
 /// Parses the message of an injection. Also returns warnings about it.
-fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<String>), MessageError> {
+fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Injection, Vec<String>), MessageError> {
     match wanted {
         Inject {
             message: Some(text),
@@ -263,7 +263,7 @@ fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<Strin
             vital: None,
             hex: None,
             ..
-        } => Form::read(text, registry),
+        } => Injection::read(text, registry),
         Inject {
             message: None,
             dir: Some(dir),
@@ -273,7 +273,7 @@ fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<Strin
             ..
         } => {
             let made = bytes(*dir, wanted.vital.unwrap_or(true), hex)?;
-            Ok((Form::Bytes(made), Vec::new()))
+            Ok((Injection::Bytes(made), Vec::new()))
         }
         Inject {
             message: None,
@@ -288,7 +288,7 @@ fn form(wanted: &Inject, registry: &'static Registry) -> Result<(Form, Vec<Strin
             } else {
                 ""
             };
-            Form::read(&format!("{dir} {message}{nonvital}"), registry)
+            Injection::read(&format!("{dir} {message}{nonvital}"), registry)
         }
         _ => Err(MessageError::InjectForm),
     }

@@ -1,6 +1,6 @@
 //! Messages that a person or a script writes, to inject or to replace a held message.
 
-use teetap_proxy::session::Waiting;
+use teetap_proxy::session::HeldMessage;
 use teetap_rules::{Draft, Made};
 use teetap_wire::{Dir, Proto, def::Registry};
 
@@ -10,12 +10,12 @@ use super::{error::MessageError, lines::lines};
 const MAX_MESSAGE: usize = 1400;
 
 /// A message to inject.
-pub(super) enum Form {
+pub(super) enum Injection {
     Draft(Draft),
     Bytes(Made),
 }
 
-impl Form {
+impl Injection {
     /// Parses `s2c sv_chat{message: "text"}` or `s2c vital 0x06`. Also returns warnings about the message.
     pub(super) fn read(text: &str, registry: &'static Registry) -> Result<(Self, Vec<String>), MessageError> {
         if let Some(made) = bytes_of(text) {
@@ -38,7 +38,7 @@ impl Form {
 /// warnings.
 pub(super) fn edited(
     text: &str,
-    waiting: &Waiting,
+    waiting: &HeldMessage,
     registry: &'static Registry,
 ) -> Result<(Vec<u8>, Vec<String>), MessageError> {
     let (draft, warnings) = Draft::edit(text, registry).map_err(MessageError::Invalid)?;

@@ -12,8 +12,8 @@ use std::sync::mpsc;
 
 use teetap_inspect::jsonl::RuleBody;
 use teetap_proxy::{
-    io::{Commands, Look, Request},
-    session::{Command, Level, Listed, SessionId, State, Time, Waiting},
+    io::{Commands, ProxyState, Request},
+    session::{Command, HeldMessage, Level, Listed, SessionId, State, Time},
 };
 use teetap_rules::Span;
 use teetap_wire::def::Registry;
@@ -25,7 +25,7 @@ pub use error::{CommandError, HeldError, MessageError, SessionError};
 pub(crate) use lines::lines;
 
 /// A line for the user of a run.
-pub type News = (Level, String);
+pub type StatusLine = (Level, String);
 
 /// Handle of a running proxy, for commands of one origin. Cheap to clone.
 ///
@@ -37,7 +37,7 @@ pub struct Handle {
     pub(crate) rules: SharedRules,
     pub(crate) registry: &'static Registry,
     /// Sender of lines for the user.
-    pub(crate) news: mpsc::Sender<News>,
+    pub(crate) news: mpsc::Sender<StatusLine>,
     pub(crate) from: Origin,
 }
 
@@ -160,7 +160,7 @@ impl Handle {
     }
 
     /// Returns the sessions and the counts.
-    fn look(&self) -> Result<Look, CommandError> {
+    fn look(&self) -> Result<ProxyState, CommandError> {
         Ok(self.commands.look()?)
     }
 
@@ -175,7 +175,7 @@ impl Handle {
     }
 
     /// Sends a command to the core. Returns the held messages that its answer contains.
-    fn list(&self, command: Command) -> Result<Box<[Waiting]>, CommandError> {
+    fn list(&self, command: Command) -> Result<Box<[HeldMessage]>, CommandError> {
         let answer = self.commands.ask(command)?;
         answer.result.map_err(CommandError::Refused)?;
         Ok(answer.held.unwrap_or_default())

@@ -22,7 +22,7 @@ use teetap_inspect::{
 };
 use teetap_proxy::{
     io::{Bus, Busy, Request, Seen, Watcher},
-    session::{Events, Level, What},
+    session::{EventKind, Events, Level},
 };
 
 use super::{
@@ -369,7 +369,7 @@ impl Connection {
             }
             match feed.watcher.poll() {
                 // Only the connection that sent a command receives its answer.
-                Some(Seen::Event(decoded)) if matches!(decoded.event.what, What::Answer(_)) => {}
+                Some(Seen::Event(decoded)) if matches!(decoded.event.what, EventKind::Answer(_)) => {}
                 Some(Seen::Event(decoded)) => jsonl::event(&decoded, feed.style, &mut self.output),
                 Some(Seen::Gap(lost)) => {
                     jsonl::gap(self.shared.parts.clock.now(), lost, &mut self.output);

@@ -83,7 +83,7 @@ pub(crate) struct Awaited {
 
 /// Parts of a run that commands use.
 #[derive(Debug)]
-struct Parts {
+struct ServerParts {
     handle: Handle,
     bus: Bus<DecodedEvent>,
     subscribers: Subscribers,
@@ -94,7 +94,7 @@ struct Parts {
     start: Vec<u8>,
 }
 
-impl Parts {
+impl ServerParts {
     /// Returns the definitions for answers, and whether they show secrets.
     const fn definitions(&self) -> (&'static Registry, Secrets) {
         (self.handle.registry, self.secrets)
@@ -104,7 +104,7 @@ impl Parts {
 /// State that all connections share.
 #[derive(Debug)]
 struct Shared {
-    parts: Parts,
+    parts: ServerParts,
     connections: AtomicUsize,
     /// The number of subscribed connections.
     subscribed: Mutex<usize>,
@@ -149,7 +149,7 @@ impl Control {
             secrets,
             is_quiet,
         } = awaited;
-        let parts = Parts {
+        let parts = ServerParts {
             handle,
             bus,
             subscribers,

@@ -4,7 +4,7 @@ use teetap_proxy::session::Level;
 use teetap_rules::{Diagnostic, Severity, Span};
 use teetap_wire::printable;
 
-use super::{error::Mistakes, part::Part};
+use super::{error::Mistakes, part::RuleText};
 
 /// All texts joined into one.
 pub(super) struct Joined {
@@ -15,7 +15,7 @@ pub(super) struct Joined {
 
 impl Joined {
     /// Joins texts. The first statement of each text starts a statement, even if it is indented.
-    pub(super) fn new(parts: &[Part]) -> Self {
+    pub(super) fn new(parts: &[RuleText]) -> Self {
         let mut text = String::new();
         let mut places = Vec::new();
         for part in parts {
@@ -46,7 +46,7 @@ impl Joined {
 }
 
 /// Returns a diagnostic as one line.
-pub(super) fn line(parts: &[Part], joined: &Joined, diagnostic: &Diagnostic) -> (Level, String) {
+pub(super) fn line(parts: &[RuleText], joined: &Joined, diagnostic: &Diagnostic) -> (Level, String) {
     let (part, moved) = place(parts, joined, diagnostic);
     let before = part.text.get(..moved.span.start).unwrap_or(&part.text);
     let line = before.matches('\n').count() + 1;
@@ -69,7 +69,7 @@ pub(super) fn line(parts: &[Part], joined: &Joined, diagnostic: &Diagnostic) -> 
 }
 
 /// Returns diagnostics about the joined text, each with the part to which it refers.
-pub(super) fn mistakes(parts: &[Part], joined: &Joined, diagnostics: &[Diagnostic]) -> Mistakes {
+pub(super) fn mistakes(parts: &[RuleText], joined: &Joined, diagnostics: &[Diagnostic]) -> Mistakes {
     let mut mistakes = Mistakes::default();
     for diagnostic in diagnostics {
         let (part, moved) = place(parts, joined, diagnostic);
@@ -79,7 +79,7 @@ pub(super) fn mistakes(parts: &[Part], joined: &Joined, diagnostics: &[Diagnosti
 }
 
 /// Returns the part to which a diagnostic refers, and the diagnostic with its span in that part.
-fn place<'p>(parts: &'p [Part], joined: &Joined, diagnostic: &Diagnostic) -> (&'p Part, Diagnostic) {
+fn place<'p>(parts: &'p [RuleText], joined: &Joined, diagnostic: &Diagnostic) -> (&'p RuleText, Diagnostic) {
     let at = joined
         .places
         .iter()
@@ -97,7 +97,7 @@ fn place<'p>(parts: &'p [Part], joined: &Joined, diagnostic: &Diagnostic) -> (&'
     };
     let mut diagnostic = diagnostic.clone();
     diagnostic.span = Span::new(moved(diagnostic.span.start), moved(diagnostic.span.end));
-    static NOTHING: Part = Part {
+    static NOTHING: RuleText = RuleText {
         name: String::new(),
         text: String::new(),
         file: None,

@@ -30,7 +30,7 @@ pub use self::{
 };
 use self::{
     joined::{Joined, indent, line, mistakes},
-    part::{Look, MAX_FILE, Part},
+    part::{FileCheck, MAX_FILE, RuleText},
 };
 
 /// The rules of a run, shared with everything that changes them. Cheap to clone.
@@ -60,7 +60,7 @@ impl SharedRules {
 /// A change of the rules, which [`Rules::accept`] applies.
 #[derive(Debug)]
 pub struct Change {
-    parts: Vec<Part>,
+    parts: Vec<RuleText>,
     program: Arc<Program>,
     warnings: Vec<String>,
     /// Description of the change.
@@ -77,7 +77,7 @@ impl Change {
 /// The rules of a run.
 #[derive(Debug)]
 pub struct Rules {
-    parts: Vec<Part>,
+    parts: Vec<RuleText>,
     /// True once the rules were changed.
     has_changed: bool,
     /// True for the rules of a journal whose faults are repeated.
@@ -99,7 +99,7 @@ impl Rules {
     /// Returns the rules of a journal with this name, which cannot be changed.
     pub fn of_journal(name: &str, text: &str, registry: &'static Registry) -> Self {
         Self {
-            parts: vec![Part::typed(name, text)],
+            parts: vec![RuleText::typed(name, text)],
             is_fixed: true,
             ..Self::none(registry)
         }
@@ -115,9 +115,12 @@ impl Rules {
         files: &[PathBuf],
         registry: &'static Registry,
     ) -> Result<Option<Self>, RulesError> {
-        let mut parts: Vec<Part> = texts.iter().map(|(name, text)| Part::typed(name, text)).collect();
+        let mut parts: Vec<RuleText> = texts
+            .iter()
+            .map(|(name, text)| RuleText::typed(name, text))
+            .collect();
         for path in files {
-            parts.push(Part::read(path)?);
+            parts.push(RuleText::read(path)?);
         }
         Ok((!parts.is_empty()).then_some(Self {
             parts,
@@ -137,7 +140,7 @@ impl Rules {
 
     /// Appends a text with this name, without compiling it.
     pub fn append(&mut self, name: &str, text: &str) {
-        self.parts.push(Part::typed(name, text));
+        self.parts.push(RuleText::typed(name, text));
     }
 
     /// Reads a file and appends its text, without compiling it.
@@ -145,7 +148,7 @@ impl Rules {
     /// # Errors
     /// The file cannot be read.
     pub fn append_file(&mut self, path: &Path) -> Result<(), RulesError> {
-        self.parts.push(Part::read(path)?);
+        self.parts.push(RuleText::read(path)?);
         Ok(())
     }
 
@@ -173,18 +176,18 @@ impl Rules {
         let mut changed = Vec::new();
         for part in &mut self.parts {
             match part.look() {
-                Look::Same => {}
-                Look::Gone(error) => lines.push((
+                FileCheck::Same => {}
+                FileCheck::Gone(error) => lines.push((
                     Level::Warning,
                     format!("cannot read {} any more, its last rules stay: {error}", part.name),
                 )),
-                Look::Other => changed.push(part.name.clone()),
+                FileCheck::Other => changed.push(part.name.clone()),
             }
         }
         if changed.is_empty() {
             return (lines, None);
         }
-        let parts: Vec<Part> = self.parts.iter().map(Part::newest).collect();
+        let parts: Vec<RuleText> = self.parts.iter().map(RuleText::newest).collect();
         let joined = Joined::new(&parts);
         match Program::compile(&joined.text, self.registry) {
             Ok((program, warnings)) => {
@@ -234,7 +237,7 @@ impl Rules {
     }
 
     /// Calls `each` with every statement, its part and its name.
-    fn each(&self, mut each: impl FnMut(usize, &Part, Outlined, String)) {
+    fn each(&self, mut each: impl FnMut(usize, &RuleText, Outlined, String)) {
         let mut occurrences: BTreeMap<String, u32> = BTreeMap::new();
         for (index, part) in self.parts.iter().enumerate() {
             for found in outline(&part.text) {
@@ -285,7 +288,7 @@ impl Rules {
             return Err(ChangeError::Empty);
         }
         let mut parts = self.parts.clone();
-        parts.push(Part::typed(from, text));
+        parts.push(RuleText::typed(from, text));
         self.change(parts, format!("added {}", one_line(text)))
     }
 
@@ -337,7 +340,7 @@ impl Rules {
         Ok(Joined::new(&self.parts).place_of(index, span))
     }
 
-    fn put(&self, name: &str, text: &str) -> Result<Vec<Part>, ChangeError> {
+    fn put(&self, name: &str, text: &str) -> Result<Vec<RuleText>, ChangeError> {
         let (index, span) = self.find_own(name)?;
         let mut parts = self.parts.clone();
         if let Some(part) = parts.get_mut(index) {
@@ -353,7 +356,7 @@ impl Rules {
         }
     }
 
-    fn change(&self, parts: Vec<Part>, what: String) -> Result<Change, ChangeError> {
+    fn change(&self, parts: Vec<RuleText>, what: String) -> Result<Change, ChangeError> {
         self.must_be_free()?;
         let size: usize = parts.iter().map(|part| part.text.len()).sum();
         if size as u64 > MAX_FILE {

@@ -19,7 +19,7 @@ const STDIN: &str = "-";
 
 /// A text of rules and its origin.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct RuleText {
     /// Name in messages, without control characters.
     pub(super) name: String,
     /// Last text without errors.
@@ -41,14 +41,14 @@ pub(super) struct Watched {
 pub(super) type Stamp = (i64, i64, u64, u64);
 
 /// Result of checking a file.
-pub(super) enum Look {
+pub(super) enum FileCheck {
     Same,
     Other,
     /// The file cannot be read, reported once with the reason.
     Gone(String),
 }
 
-impl Part {
+impl RuleText {
     pub(super) fn typed(name: &str, text: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -85,12 +85,12 @@ impl Part {
     }
 
     /// Checks the file, and reads it if it has changed.
-    pub(super) fn look(&mut self) -> Look {
+    pub(super) fn look(&mut self) -> FileCheck {
         let Some(file) = &mut self.file else {
-            return Look::Same;
+            return FileCheck::Same;
         };
         let found = match stamp(&file.path) {
-            Ok(found) if found.is_some() && found == file.stamp => return Look::Same,
+            Ok(found) if found.is_some() && found == file.stamp => return FileCheck::Same,
             Ok(found) => again(&file.path).map(|text| (found, text)),
             Err(error) => Err(error.to_string()),
         };
@@ -98,14 +98,14 @@ impl Part {
             Ok((stamp, text)) => {
                 file.stamp = stamp;
                 if text == *file.pending.as_ref().unwrap_or(&self.text) {
-                    return Look::Same;
+                    return FileCheck::Same;
                 }
                 file.pending = Some(text);
-                Look::Other
+                FileCheck::Other
             }
             Err(error) => match file.stamp.take() {
-                Some(_) => Look::Gone(error),
-                None => Look::Same,
+                Some(_) => FileCheck::Gone(error),
+                None => FileCheck::Same,
             },
         }
     }

@@ -221,18 +221,18 @@ fn files_that_are_no_text_or_too_large_are_refused() {
         (vec![b'#'; 2 << 20], "larger than 1024 KiB"),
     ] {
         fs::write(&path, bytes).unwrap();
-        let found = Part::read(&path).unwrap_err().to_string().to_string();
+        let found = RuleText::read(&path).unwrap_err().to_string().to_string();
         assert!(found.ends_with(error), "{found}");
     }
     assert!(
-        Part::read(folder.path())
+        RuleText::read(folder.path())
             .unwrap_err()
             .to_string()
             .to_string()
             .contains("directory")
     );
     let odd = folder.path().join("a\u{1b}[2J.tap");
-    let text = Part::read(&odd).unwrap_err().to_string().to_string();
+    let text = RuleText::read(&odd).unwrap_err().to_string().to_string();
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 

@@ -25,7 +25,7 @@ use rustix::{
 };
 use teetap_wire::printable_path;
 
-use self::tree::Family;
+use self::tree::Processes;
 
 /// Time to end after INT, and again after TERM, if a signal ended the run.
 const HASTE: Duration = Duration::from_millis(200);
@@ -60,7 +60,7 @@ pub enum ChildError {
 
 /// Process group of a command, and whether other commands run beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
+pub enum ProcessGroup {
     /// In the process group of this program, so that the command can read the terminal and receives its signals. No
     /// other command runs.
     SharesTerminal,
@@ -74,8 +74,8 @@ pub enum Company {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
-    company: Company,
-    family: Family,
+    company: ProcessGroup,
+    family: Processes,
     is_over: bool,
 }
 
@@ -119,7 +119,7 @@ impl End {
         Some(format!("ended {processes} that the command had left running"))
     }
 
-    fn of(status: ExitStatus) -> Self {
+    fn from_status(status: ExitStatus) -> Self {
         let by_signal = || 128 + status.signal().unwrap_or_default();
         Self::with(status.code().unwrap_or_else(by_signal))
     }
@@ -191,9 +191,9 @@ pub fn start(words: &[OsString], connect: SocketAddr) -> Result<Running, ChildEr
     let mut command = command(words, connect)?;
     command.stdout(Stdio::from(io::stderr()));
     let company = if is_in_foreground() {
-        Company::SharesTerminal
+        ProcessGroup::SharesTerminal
     } else {
-        Company::Alone
+        ProcessGroup::Alone
     };
     spawn(command, company)
 }
@@ -202,15 +202,17 @@ pub fn start(words: &[OsString], connect: SocketAddr) -> Result<Running, ChildEr
 ///
 /// # Errors
 /// The system cannot start the command.
-pub fn spawn(mut command: Command, company: Company) -> Result<Running, ChildError> {
-    if company != Company::SharesTerminal {
+pub fn spawn(mut command: Command, company: ProcessGroup) -> Result<Running, ChildError> {
+    if company != ProcessGroup::SharesTerminal {
         command.process_group(0);
     }
-    let mark = (company == Company::WithOthers).then(|| tree::mark(&mut command));
+    let mark = (company == ProcessGroup::WithOthers).then(|| tree::mark(&mut command));
     let child = tree::adopt().and_then(|()| command.spawn());
     child
         .map(|child| Running {
-            family: mark.map_or(Family::All, |mark| Family::of(Pid::from_child(&child), mark)),
+            family: mark.map_or(Processes::All, |mark| {
+                Processes::descendants(Pid::from_child(&child), mark)
+            }),
             child,
             company,
             is_over: false,
@@ -232,7 +234,7 @@ impl Running {
     /// # Errors
     /// The system does not report the state of the command.
     pub fn ended(&mut self) -> io::Result<Option<End>> {
-        Ok(self.child.try_wait()?.map(End::of))
+        Ok(self.child.try_wait()?.map(End::from_status))
     }
 
     /// Reaps processes that the command started and that have ended after their parents.
@@ -241,7 +243,7 @@ impl Running {
     }
 
     const fn is_apart(&self) -> bool {
-        !matches!(self.company, Company::SharesTerminal)
+        !matches!(self.company, ProcessGroup::SharesTerminal)
     }
 
     /// Ends the command with all processes that it started: sends TERM, waits, sends KILL. `by_signal` is the signal
@@ -402,7 +404,7 @@ mod tests {
             (9, KILLED, false),
             (11 | 0x80, 139, false),
         ] {
-            let end = End::of(ExitStatus::from_raw(status));
+            let end = End::from_status(ExitStatus::from_raw(status));
             assert_eq!(
                 end,
                 End {
@@ -420,7 +422,7 @@ mod tests {
         let start = || {
             let mut command = Command::new("sh");
             command.args(["-c", "(setsid sleep 1000 &); exec sleep 1000"]);
-            spawn(command, Company::WithOthers).unwrap()
+            spawn(command, ProcessGroup::WithOthers).unwrap()
         };
         let (mut one, mut other) = (start(), start());
         let begun = Instant::now();

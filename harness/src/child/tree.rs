@@ -46,7 +46,7 @@ pub(super) fn adopt() -> io::Result<()> {
 
 /// The processes of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum Processes {
     /// All processes below this one, if no other command runs.
     All,
     /// Processes of the command with this root process and this mark.
@@ -63,9 +63,9 @@ pub(super) fn mark(command: &mut Command) -> String {
     format!("{MARK}={mark}")
 }
 
-impl Family {
+impl Processes {
     /// Returns the family of a marked command after its start.
-    pub(super) const fn of(root: Pid, mark: String) -> Self {
+    pub(super) const fn descendants(root: Pid, mark: String) -> Self {
         Self::Of(root, mark)
     }
 
@@ -150,7 +150,7 @@ fn has_mark(pid: Pid, variable: &str) -> bool {
 /// Kills every process below this one, including processes that start meanwhile, for at most `patience`.
 pub fn kill(patience: Duration) {
     let start = Instant::now();
-    while Family::All.signal(Signal::KILL) > 0 && start.elapsed() < patience {
+    while Processes::All.signal(Signal::KILL) > 0 && start.elapsed() < patience {
         thread::sleep(Duration::from_millis(1));
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use super::bot::Bot;
 use super::player::PLAYERS;
 use super::report::{BotReport, PlayerReport, Report};
-use super::server::Host;
+use super::server::DemoHost;
 
 /// Time between two checks of the timers.
 const STEP: Duration = Duration::from_millis(5);
@@ -35,7 +35,7 @@ impl DemoServer {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = socket.local_addr()?;
         let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(serve(socket, Host::new(seed), stopped));
+        let task = tokio::spawn(serve(socket, DemoHost::new(seed), stopped));
         Ok(Self { address, stop, task })
     }
 
@@ -84,7 +84,7 @@ pub async fn run(
 
 async fn serve(
     socket: UdpSocket,
-    mut server: Host,
+    mut server: DemoHost,
     mut stopped: oneshot::Receiver<Duration>,
 ) -> io::Result<Vec<PlayerReport>> {
     let start = Instant::now();
@@ -110,7 +110,7 @@ async fn serve(
     Ok(server.players())
 }
 
-async fn send_all(socket: &UdpSocket, server: &mut Host) -> io::Result<()> {
+async fn send_all(socket: &UdpSocket, server: &mut DemoHost) -> io::Result<()> {
     while let Some((to, datagram)) = server.poll_transmit() {
         unless_refused(socket.send_to(&datagram, to).await)?;
     }

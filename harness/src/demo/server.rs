@@ -15,12 +15,12 @@ const REMEMBERED: usize = 64;
 
 /// The server and its past players.
 #[derive(Debug)]
-pub(super) struct Host {
+pub(super) struct DemoHost {
     server: Server,
     left: VecDeque<PlayerReport>,
 }
 
-impl Host {
+impl DemoHost {
     /// Returns a server without clients. Its tokens are derived from the secret.
     pub(super) fn new(secret: u64) -> Self {
         let mut config = ServerConfig::new(secret);

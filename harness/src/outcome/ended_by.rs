@@ -143,7 +143,7 @@ pub fn decide(ended_by: EndedBy, exit: Exit, last: Last<'_>) -> (EndedBy, Exit) 
 /// Returns the end of a run by a message or a rule.
 #[must_use]
 pub fn by_ending(ending: &Arc<Ending>) -> (EndedBy, Exit) {
-    (EndedBy::Ending(Arc::clone(ending)), Exit::of(&ending.by))
+    (EndedBy::Ending(Arc::clone(ending)), Exit::from_ending(&ending.by))
 }
 
 /// Returns the end of a run by a signal.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use teetap_inspect::{DecodedEvent, Ending, judge::Finding};
-use teetap_proxy::session::{SessionId, State, Time, What};
+use teetap_proxy::session::{EventKind, SessionId, State, Time};
 
 /// Maximum number of sessions whose start is kept. Times in older sessions count from the start of the run.
 const SESSIONS: usize = 4096;
@@ -32,7 +32,7 @@ impl Times {
     /// Records the start of a session.
     pub fn event(&mut self, decoded: &DecodedEvent) {
         let event = &decoded.event;
-        let is_opening = matches!(&event.what, What::Session(change) if change.state == State::Opening);
+        let is_opening = matches!(&event.what, EventKind::Session(change) if change.state == State::Opening);
         if let Some(session) = event.session.filter(|_| is_opening && !self.is_of_run) {
             if self.begins.len() >= SESSIONS {
                 self.begins.pop_first();
@@ -43,7 +43,7 @@ impl Times {
 
     /// Converts a time of the run to the clock of the lines, in whole milliseconds.
     #[must_use]
-    pub fn of(&self, session: Option<SessionId>, at: Time) -> Time {
+    pub fn convert(&self, session: Option<SessionId>, at: Time) -> Time {
         let begin = session.and_then(|session| self.begins.get(&session));
         let micros = at.0.saturating_sub(begin.map_or(0, |begin| begin.0));
         Time(micros - micros % 1000)
@@ -52,7 +52,7 @@ impl Times {
     /// Returns the ending with its time converted to the clock of the printed lines.
     #[must_use]
     pub fn ending(&self, ending: &Ending) -> Ending {
-        let at = self.of(ending.session, ending.at);
+        let at = self.convert(ending.session, ending.at);
         Ending { at, ..ending.clone() }
     }
 
@@ -60,8 +60,8 @@ impl Times {
     #[must_use]
     pub fn finding(&self, finding: &Finding) -> Finding {
         let mut shown = finding.clone();
-        shown.first.at = self.of(finding.session, finding.first.at);
-        shown.last = self.of(finding.session, finding.last);
+        shown.first.at = self.convert(finding.session, finding.first.at);
+        shown.last = self.convert(finding.session, finding.last);
         shown
     }
 }
@@ -70,7 +70,7 @@ impl Times {
 mod tests {
     use teetap_inspect::{
         Stated,
-        judge::{By, FindingCode, Judge, Place, Report, Topic},
+        judge::{Culprit, FindingCode, Judge, Occurrence, Report, Topic},
     };
     use teetap_wire::def::Secrets;
 
@@ -81,11 +81,11 @@ mod tests {
         let session = Some(SessionId(3));
         let mut times = Times::new(false);
         times.begins.insert(SessionId(3), Time(500_000));
-        assert_eq!(times.of(session, Time(700_999)), Time(200_000));
-        assert_eq!(times.of(Some(SessionId(4)), Time(700_000)), Time(700_000));
-        assert_eq!(times.of(None, Time(700_000)), Time(700_000));
+        assert_eq!(times.convert(session, Time(700_999)), Time(200_000));
+        assert_eq!(times.convert(Some(SessionId(4)), Time(700_000)), Time(700_000));
+        assert_eq!(times.convert(None, Time(700_000)), Time(700_000));
         let run = Times::new(true);
-        assert_eq!(run.of(session, Time(700_999)), Time(700_000));
+        assert_eq!(run.convert(session, Time(700_999)), Time(700_000));
     }
     #[test]
     fn both_times_of_a_finding_count_from_the_start_of_its_session() {
@@ -95,11 +95,11 @@ mod tests {
             judge.report(Report {
                 topic: Topic::FindingCode(FindingCode::UpstreamSilent),
                 session,
-                by: By::Server,
+                by: Culprit::Server,
                 severity: None,
                 text: "for a test".into(),
                 detail: None,
-                place: Place::at(Time(at)),
+                place: Occurrence::at(Time(at)),
             });
         }
         let mut times = Times::new(false);

@@ -23,7 +23,7 @@ use teetap_proxy::io::{
 use teetap_wire::printable_path;
 
 use self::search::Search;
-use crate::child::{self, ChildError, Company};
+use crate::child::{self, ChildError, ProcessGroup};
 
 /// Placeholder in the command for the path of the journal.
 const PLACE: &[u8] = b"{faults}";
@@ -185,7 +185,7 @@ impl<S: Fn() -> bool> Tests<'_, S> {
     /// Runs the command once. Returns true if it fails.
     fn run(&mut self) -> Result<bool, ShrinkError> {
         self.runs += 1;
-        let mut child = child::spawn(self.command()?, Company::Alone)?;
+        let mut child = child::spawn(self.command()?, ProcessGroup::Alone)?;
         loop {
             match child.ended()? {
                 Some(end) => return Ok(!end.is_success()),

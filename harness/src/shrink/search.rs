@@ -43,9 +43,9 @@ impl<F: FnMut(&[usize]) -> Option<bool>> Search<F> {
                         is_stopped: true,
                     };
                 }
-                Some(Step::Smaller(smaller, next)) => (best, parts) = (smaller, next),
-                Some(Step::Same) if parts >= best.len() => break,
-                Some(Step::Same) => parts = (parts * 2).min(best.len()),
+                Some(SearchStep::Smaller(smaller, next)) => (best, parts) = (smaller, next),
+                Some(SearchStep::Same) if parts >= best.len() => break,
+                Some(SearchStep::Same) => parts = (parts * 2).min(best.len()),
             }
         }
         Found {
@@ -55,11 +55,11 @@ impl<F: FnMut(&[usize]) -> Option<bool>> Search<F> {
     }
 
     /// Tries each part by itself, then all elements without each part. Returns `None` if the search was stopped.
-    fn step(&mut self, best: &[usize], parts: usize) -> Option<Step> {
+    fn step(&mut self, best: &[usize], parts: usize) -> Option<SearchStep> {
         let size = best.len().div_ceil(parts.max(1)).max(1);
         for part in best.chunks(size) {
             if self.fails(part)? {
-                return Some(Step::Smaller(part.to_vec(), 2));
+                return Some(SearchStep::Smaller(part.to_vec(), 2));
             }
         }
         for (number, _) in best.chunks(size).enumerate() {
@@ -70,10 +70,10 @@ impl<F: FnMut(&[usize]) -> Option<bool>> Search<F> {
                 .collect();
             if self.fails(&rest)? {
                 let next = (parts - 1).max(2).min(rest.len().max(1));
-                return Some(Step::Smaller(rest, next));
+                return Some(SearchStep::Smaller(rest, next));
             }
         }
-        Some(Step::Same)
+        Some(SearchStep::Same)
     }
 
     fn fails(&mut self, part: &[usize]) -> Option<bool> {
@@ -90,7 +90,7 @@ impl<F: FnMut(&[usize]) -> Option<bool>> Search<F> {
 }
 
 /// Result of a step.
-enum Step {
+enum SearchStep {
     /// A smaller part fails; contains the number of parts to try next.
     Smaller(Vec<usize>, usize),
     Same,

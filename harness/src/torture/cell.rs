@@ -2,7 +2,7 @@
 
 use teetap_wire::Proto;
 
-use super::login::{Login, Step};
+use super::login::{Login, LoginMessage};
 
 /// A fault of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Fault {
 #[derive(Clone, Debug)]
 pub struct Cell {
     /// The message.
-    pub step: Step,
+    pub step: LoginMessage,
     /// The fault.
     pub fault: Fault,
 }
@@ -58,7 +58,7 @@ pub struct Cell {
 impl Cell {
     /// Returns all cells of a login. Control messages have no swap.
     pub(super) fn all(login: &Login) -> Vec<Self> {
-        let of = |step: &Step| {
+        let of = |step: &LoginMessage| {
             let step = step.clone();
             let fits = move |fault: &Fault| !(step.is_control && *fault == Fault::Swap);
             Fault::ALL.into_iter().filter(fits).collect::<Vec<_>>()
@@ -75,7 +75,7 @@ impl Cell {
     /// Returns the rule of the cell, which acts on the first such message of the session.
     #[must_use]
     pub fn rule(&self) -> String {
-        let Step { dir, name, .. } = &self.step;
+        let LoginMessage { dir, name, .. } = &self.step;
         let when = format!("when {dir} and {name} once");
         match self.fault {
             Fault::Lose => format!("lose {when}"),
@@ -124,7 +124,7 @@ mod tests {
 
     fn cell(name: &str, vital: bool, proto: Proto, fault: Fault) -> Cell {
         Cell {
-            step: Step {
+            step: LoginMessage {
                 dir: Dir::C2s,
                 name: name.to_owned(),
                 vital,

@@ -40,7 +40,7 @@ pub(super) struct Limit {
 impl Limit {
     /// Returns the limit that the reason of a CLOSE names; `None` if it names none.
     pub(super) fn of_close(reason: &str) -> Option<Self> {
-        let Some(Rejection::Refused(refusal)) = Rejection::of(reason) else {
+        let Some(Rejection::Refused(refusal)) = Rejection::from_reason(reason) else {
             return None;
         };
         let time = match refusal {

@@ -8,7 +8,7 @@ use teetap_wire::{Dir, Proto, Side};
 
 /// A kind of message in a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct LoginMessage {
     /// Direction of the message.
     pub dir: Dir,
     /// Class and name, as in conditions: `sys.con_ready`.
@@ -21,14 +21,14 @@ pub struct Step {
     pub proto: Proto,
 }
 
-impl Step {
+impl LoginMessage {
     fn is_same(&self, other: &Self) -> bool {
         (self.dir, &self.name) == (other.dir, &other.name)
     }
 
     /// Returns the step for a message; `None` if the message is not part of a login. The proxy's own exchange with the
     /// server and the end of a connection are not.
-    pub(super) fn of(datagram: &Datagram, message: &Message) -> Option<Self> {
+    pub(super) fn from_message(datagram: &Datagram, message: &Message) -> Option<Self> {
         let class = match message.layer {
             Layer::Control => "ctrl",
             Layer::System => "sys",
@@ -78,14 +78,14 @@ const MOST: usize = 256;
 /// The messages of a login, each once, in the order in which they were first sent.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Login {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<LoginMessage>,
     /// Time at which the client entered the game.
     entered: Option<Time>,
 }
 
 impl Login {
     /// Adds a message if it is the first of its kind and belongs to the login.
-    pub(super) fn add(&mut self, at: Time, step: Step) {
+    pub(super) fn add(&mut self, at: Time, step: LoginMessage) {
         if self.entered.is_some_and(|entered| at > entered + AFTER) {
             return;
         }
@@ -108,7 +108,7 @@ impl Login {
     /// # Errors
     /// Returns the first name that the login does not have, and the names that it has.
     pub(super) fn only(self, names: &[String]) -> Result<Self, (String, String)> {
-        let is_called = |step: &Step, name: &str| {
+        let is_called = |step: &LoginMessage, name: &str| {
             step.name == name || step.name.split_once('.').is_some_and(|(_, last)| last == name)
         };
         for name in names {
@@ -117,7 +117,8 @@ impl Login {
                 return Err((name.clone(), known.join(" ")));
             }
         }
-        let is_wanted = |step: &Step| names.is_empty() || names.iter().any(|name| is_called(step, name));
+        let is_wanted =
+            |step: &LoginMessage| names.is_empty() || names.iter().any(|name| is_called(step, name));
         let steps = self.steps.into_iter().filter(is_wanted).collect();
         Ok(Self { steps, ..self })
     }
@@ -127,8 +128,8 @@ impl Login {
 mod tests {
     use super::*;
 
-    fn step(dir: Dir, name: &str) -> Step {
-        Step {
+    fn step(dir: Dir, name: &str) -> LoginMessage {
+        LoginMessage {
             dir,
             name: name.to_owned(),
             vital: !name.starts_with("ctrl"),
@@ -163,7 +164,7 @@ mod tests {
             (Dir::S2c, "sys.7"),
         ];
         assert_eq!(names(&found), expected);
-        let short: Vec<&str> = found.steps.iter().map(Step::short).collect();
+        let short: Vec<&str> = found.steps.iter().map(LoginMessage::short).collect();
         assert_eq!(short, ["connect", "info", "sys.7"]);
         let only = |name: &str| {
             found

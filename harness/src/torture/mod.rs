@@ -28,9 +28,9 @@ mod verdict;
 mod watch;
 
 pub use cell::{Cell, Fault};
-pub use login::Step;
+pub use login::LoginMessage;
 pub use report::Report;
 pub use run::{Plan, Prepare, Stopper};
-pub use tried::{Baseline, Results, Tried};
+pub use tried::{Baseline, CellResult, Results};
 pub use tries::{Progress, TortureError, run};
 pub use verdict::{Judged, Verdict};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     cell::Cell,
-    tried::{Results, Tried},
+    tried::{CellResult, Results},
     verdict::Verdict,
 };
 use crate::junit::{Case, Outcome, Suite};
@@ -44,7 +44,7 @@ impl Report<'_> {
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    fn cell(&self, tried: &Tried) -> Value {
+    fn cell(&self, tried: &CellResult) -> Value {
         let verdict = &tried.judged.verdict;
         let code = match verdict {
             Verdict::Ended(code) => Some(code),
@@ -75,7 +75,7 @@ impl Report<'_> {
     /// Returns the JUnit report. A fault that peers do not survive, or that did not occur, is skipped.
     #[must_use]
     pub fn suite(&self, wall: SystemTime, time: Duration) -> Suite {
-        let case = |tried: &Tried| {
+        let case = |tried: &CellResult| {
             let sentence = tried.sentence();
             let outcome = match &tried.judged.verdict {
                 _ if tried.has_failed() => Outcome::Failed(sentence.clone()),

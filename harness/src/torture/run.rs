@@ -21,7 +21,7 @@ use super::{
     printed::Printed,
     watch::{Cause, End, Watched},
 };
-use crate::child::{self, ChildError, Company, Running};
+use crate::child::{self, ChildError, ProcessGroup, Running};
 
 /// Time between two polls of a run.
 const TICK: Duration = Duration::from_millis(10);
@@ -173,9 +173,9 @@ impl Plan<'_> {
             .stdout(writer.try_clone()?)
             .stderr(writer);
         let company = if is_beside_others {
-            Company::WithOthers
+            ProcessGroup::WithOthers
         } else {
-            Company::Alone
+            ProcessGroup::Alone
         };
         let client = child::spawn(command, company)?;
         Ok((client, Printed::read(reader)?))

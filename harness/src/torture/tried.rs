@@ -13,7 +13,7 @@ const LATE: Duration = Duration::from_millis(250);
 
 /// Result of a cell.
 #[derive(Clone, Debug)]
-pub struct Tried {
+pub struct CellResult {
     /// The cell.
     pub cell: Cell,
     /// Verdict of the last try.
@@ -24,7 +24,7 @@ pub struct Tried {
     pub took: Duration,
 }
 
-impl Tried {
+impl CellResult {
     /// Returns true if peers of the protocol survive the fault but this client did not.
     #[must_use]
     pub fn has_failed(&self) -> bool {
@@ -100,7 +100,7 @@ pub struct Results {
     /// Joins without a fault.
     pub baseline: Baseline,
     /// Cells that were tried, in the order of the matrix.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<CellResult>,
     /// Number of cells of the matrix.
     pub cells: usize,
     /// Reason why the remaining cells were not tried; `None` if all were.
@@ -110,21 +110,21 @@ pub struct Results {
 impl Results {
     /// Returns the delay of a cell that joined late; `None` if it did not join, or in time.
     #[must_use]
-    pub fn late(&self, tried: &Tried) -> Option<Duration> {
+    pub fn late(&self, tried: &CellResult) -> Option<Duration> {
         let joined = tried.judged.verdict.joined()?;
         let is_late = self.baseline.is_late(joined);
         is_late.then(|| self.baseline.late(joined))
     }
 
     /// Returns the number of cells for which `is_meant` returns true.
-    pub fn count(&self, is_meant: impl Fn(&Tried) -> bool) -> usize {
+    pub fn count(&self, is_meant: impl Fn(&CellResult) -> bool) -> usize {
         self.tried.iter().filter(|tried| is_meant(tried)).count()
     }
 
     /// Returns the number of cells that failed although peers of the protocol survive them.
     #[must_use]
     pub fn failures(&self) -> usize {
-        self.count(Tried::has_failed)
+        self.count(CellResult::has_failed)
     }
 
     /// Returns the result of the matrix: a network error if it stopped early without a failure.

@@ -14,7 +14,7 @@ use super::{
     limit::{Limit, WINDOW},
     login::Login,
     run::{Plan, Run, RunError, Stopper},
-    tried::{Baseline, Results, Tried},
+    tried::{Baseline, CellResult, Results},
     verdict::{Judged, Verdict},
 };
 use crate::child::tree;
@@ -54,7 +54,7 @@ pub enum Progress<'a> {
     /// A cell is being tried.
     Cell(&'a Cell),
     /// A cell is done.
-    Done(&'a Tried),
+    Done(&'a CellResult),
     /// The run waits until the server is expected to accept clients again.
     Pause,
     /// The server accepts no clients.
@@ -266,9 +266,9 @@ impl<'a> Tester<'a> {
     }
 
     /// Tries a cell. Tries it again alone if it fails, and again later if the server refused the client.
-    fn cell(&self, cell: Cell, baseline: &Baseline) -> Result<Tried, Halt> {
+    fn cell(&self, cell: Cell, baseline: &Baseline) -> Result<CellResult, Halt> {
         let begun = Instant::now();
-        let tried = |judged, first| Tried {
+        let tried = |judged, first| CellResult {
             cell: cell.clone(),
             judged,
             first,
@@ -322,7 +322,7 @@ impl<'a> Tester<'a> {
             if self.stopper.is_stopped() {
                 return Err(Halt::Stopped);
             }
-            let judged = Judged::of(&run, cell, known);
+            let judged = Judged::from_run(&run, cell, known);
             if judged.verdict != Verdict::Refused || waits == WAITS {
                 return Ok((run, judged));
             }

@@ -7,7 +7,7 @@ use teetap_wire::Severity;
 use super::{
     cell::{Cell, Fault},
     run::Run,
-    watch::{Cause, Found, Watched},
+    watch::{Cause, ClientFinding, Watched},
 };
 use crate::child;
 
@@ -93,7 +93,7 @@ impl fmt::Display for Verdict {
 
 impl Judged {
     /// Judges a run. `known` contains the codes of findings that the client has without a fault, too.
-    pub(super) fn of(run: &Run, cell: Option<&Cell>, known: &[&str]) -> Self {
+    pub(super) fn from_run(run: &Run, cell: Option<&Cell>, known: &[&str]) -> Self {
         let watched = &run.watched;
         let (verdict, why) = verdict(watched, cell, known);
         let said = run
@@ -130,13 +130,13 @@ fn verdict(watched: &Watched, cell: Option<&Cell>, known: &[&str]) -> (Verdict, 
 
 /// Returns true for a finding that the client does not have without a fault, and that a delay by teetap does not
 /// explain.
-fn is_of_fault(found: &Found, cell: Option<&Cell>, known: &[&str]) -> bool {
+fn is_of_fault(found: &ClientFinding, cell: Option<&Cell>, known: &[&str]) -> bool {
     let is_delayed = cell.is_some_and(|cell| matches!(cell.fault, Fault::Delay | Fault::Swap));
     !known.contains(&found.code) && (found.is_error || !is_delayed)
 }
 
 /// Returns the sentence about a client that did not join, or exited.
-fn failure(watched: &Watched, found: Option<&Found>) -> Option<String> {
+fn failure(watched: &Watched, found: Option<&ClientFinding>) -> Option<String> {
     if !watched.has_client() {
         return Some("no datagram came from the client".to_owned());
     }
@@ -159,7 +159,7 @@ fn untried(watched: &Watched, cell: &Cell) -> Option<&'static str> {
 }
 
 /// Returns the fault of a client that joined; `None` if it has none.
-fn flaw(watched: &Watched, found: Option<&Found>) -> Option<(Severity, String)> {
+fn flaw(watched: &Watched, found: Option<&ClientFinding>) -> Option<(Severity, String)> {
     if watched.cause() == Some(Cause::Timeout) {
         // The run waits for a snapshot some time after the first one.
         let found = found.map_or(String::new(), |found| format!("; {}", found.text));

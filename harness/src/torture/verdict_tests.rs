@@ -10,7 +10,7 @@ use teetap_wire::{Dir, Proto, Side};
 
 use super::*;
 use crate::torture::{
-    login::Step,
+    login::LoginMessage,
     watch::{
         End,
         tests::{change, join, stopped},
@@ -19,7 +19,7 @@ use crate::torture::{
 
 fn cell(fault: Fault) -> Cell {
     Cell {
-        step: Step {
+        step: LoginMessage {
             dir: Dir::S2c,
             name: "sys.con_ready".to_owned(),
             vital: true,
@@ -51,7 +51,7 @@ fn add(part: Part, watched: &mut Watched) {
     let place = (Some(SessionId(1)), Dir::S2c);
     match part {
         Part::Opened => watched.change(&change(State::Opening, None, None)),
-        Part::Found(severity) => watched.findings.push(Found {
+        Part::Found(severity) => watched.findings.push(ClientFinding {
             code: "ack-ahead",
             is_error: severity == Severity::Error,
             text: "ack-ahead: ack of 9".to_owned(),
@@ -102,7 +102,7 @@ fn judge(parts: &[Part], fault: Fault, known: &[&str]) -> (Verdict, Option<Strin
     let mut run = Run::default();
     parts.iter().for_each(|part| add(*part, &mut run.watched));
     run.said = Some("Error: no".to_owned());
-    let judged = Judged::of(&run, Some(&cell(fault)), known);
+    let judged = Judged::from_run(&run, Some(&cell(fault)), known);
     let has_words = !matches!(judged.verdict, Verdict::Joined(_) | Verdict::Untried);
     assert_eq!(judged.said.is_some(), has_words, "{judged:?}");
     (judged.verdict, judged.why)

@@ -7,18 +7,18 @@ use std::{sync::Arc, time::Duration};
 use teetap_inspect::{
     DecodedEvent, Layer, Message,
     joins::{Join, JoinOutcome, STOPPED},
-    judge::{By, Finding, Findings, Role},
-    reading::Done,
+    judge::{Culprit, Finding, Findings, Role},
+    reading::MessageOutcome,
 };
 use teetap_proxy::{
     io::Ended,
-    session::{Action, Datagram, Origin, SessionChange, SessionId, State, Time, What},
+    session::{Action, Datagram, EventKind, Origin, SessionChange, SessionId, State, Time},
 };
 use teetap_wire::{Dir, Severity, Side, printable};
 
 use super::{
     limit::{Limit, OldClients},
-    login::{Login, Step},
+    login::{Login, LoginMessage},
 };
 use crate::child;
 
@@ -33,13 +33,13 @@ const OF_JOINS: [&str; 3] = ["never-entered", "never-online", "login-stalled"];
 
 /// A finding about the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ClientFinding {
     pub(super) code: &'static str,
     pub(super) is_error: bool,
     pub(super) text: String,
 }
 
-impl Found {
+impl ClientFinding {
     /// Returns the finding if it is about the client and not harmless.
     fn of_client(finding: &Finding) -> Option<Self> {
         let code = finding.topic.name();
@@ -54,8 +54,8 @@ impl Found {
 }
 
 /// Returns true for a finding about the client that is not harmless. Excludes findings about a join as a whole.
-fn is_grave(code: &str, by: By, role: Role, severity: Severity) -> bool {
-    by == By::Client && role == Role::Fault && severity != Severity::Info && !OF_JOINS.contains(&code)
+fn is_grave(code: &str, by: Culprit, role: Role, severity: Severity) -> bool {
+    by == Culprit::Client && role == Role::Fault && severity != Severity::Info && !OF_JOINS.contains(&code)
 }
 
 /// Cause of the end of a run.
@@ -114,7 +114,7 @@ pub(super) struct Watched {
     /// Messages that the client and the server sent until the client was in the game.
     pub(super) login: Login,
     /// Findings about the client, the most severe first.
-    pub(super) findings: Vec<Found>,
+    pub(super) findings: Vec<ClientFinding>,
     /// Limit for which the server refused a client.
     refused: Option<Limit>,
     old: OldClients,
@@ -137,8 +137,8 @@ impl Watched {
         }
         let event = &decoded.event;
         match (&event.what, &decoded.reading) {
-            (What::Session(change), _) => self.change(change),
-            (What::Datagram(datagram), Some(reading)) => {
+            (EventKind::Session(change), _) => self.change(change),
+            (EventKind::Datagram(datagram), Some(reading)) => {
                 for message in &reading.messages {
                     self.message(event.at, event.session, datagram, message);
                 }
@@ -161,7 +161,7 @@ impl Watched {
 
     /// Records the findings, the most severe first.
     pub(super) fn judged(&mut self, findings: &Findings) {
-        let of_client = findings.list.iter().filter_map(Found::of_client);
+        let of_client = findings.list.iter().filter_map(ClientFinding::of_client);
         self.findings = of_client.take(FINDINGS).collect();
     }
 
@@ -180,7 +180,7 @@ impl Watched {
     }
 
     fn message(&mut self, at: Time, session: Option<SessionId>, datagram: &Datagram, message: &Message) {
-        if let Some(step) = Step::of(datagram, message) {
+        if let Some(step) = LoginMessage::from_message(datagram, message) {
             self.login.add(at, step);
         }
         let is_control = message.layer == Layer::Control;
@@ -188,7 +188,7 @@ impl Watched {
             self.old.message(at, message.name, datagram.leg);
         }
         let place = (session, datagram.dir);
-        let is_held = message.done == Done::Placed(Action::Hold);
+        let is_held = message.done == MessageOutcome::Placed(Action::Hold);
         self.order(place, message.name, (is_control, is_held, message.origin));
     }
 

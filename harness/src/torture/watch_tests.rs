@@ -83,12 +83,12 @@ fn the_end_of_a_client_counts_only_if_it_ended_by_itself() {
 fn only_grave_findings_about_the_client_are_kept() {
     use Severity::{Error, Info, Warning};
     for (code, by, role, severity, is_kept) in [
-        ("ack-ahead", By::Client, Role::Fault, Error, true),
-        ("resend-storm", By::Client, Role::Fault, Warning, true),
-        ("never-entered", By::Client, Role::Fault, Error, false),
-        ("ack-ahead", By::Server, Role::Fault, Error, false),
-        ("late-reply", By::Client, Role::Network, Warning, false),
-        ("odd", By::Client, Role::Fault, Info, false),
+        ("ack-ahead", Culprit::Client, Role::Fault, Error, true),
+        ("resend-storm", Culprit::Client, Role::Fault, Warning, true),
+        ("never-entered", Culprit::Client, Role::Fault, Error, false),
+        ("ack-ahead", Culprit::Server, Role::Fault, Error, false),
+        ("late-reply", Culprit::Client, Role::Network, Warning, false),
+        ("odd", Culprit::Client, Role::Fault, Info, false),
     ] {
         assert_eq!(is_grave(code, by, role, severity), is_kept, "{code} {by:?}");
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum, error::ErrorKind, value_parser};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use teetap_proxy::session::{HeldId, SessionId, Waiting};
+use teetap_proxy::session::{HeldId, HeldMessage, SessionId};
 use teetap_wire::{Dir, Side};
 
 /// Name of the argument that identifies a held message.
@@ -29,7 +29,7 @@ pub struct HeldPlace {
 impl HeldPlace {
     /// Returns the identity of a held message.
     #[must_use]
-    pub const fn of(waiting: &Waiting) -> Self {
+    pub const fn from_held(waiting: &HeldMessage) -> Self {
         Self {
             held: waiting.held,
             session: Some(waiting.session),
@@ -39,7 +39,7 @@ impl HeldPlace {
 
     /// Returns true if the message has this number, and the session and direction if they are given.
     #[must_use]
-    pub fn is_of(&self, waiting: &Waiting) -> bool {
+    pub fn is_of(&self, waiting: &HeldMessage) -> bool {
         waiting.held == self.held
             && self.session.is_none_or(|session| waiting.session == session)
             && self.dir.is_none_or(|dir| waiting.dir == dir)

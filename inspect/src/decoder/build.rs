@@ -5,7 +5,7 @@ use std::ops::Range;
 use teetap_proxy::session::{Action, Connless, Datagram, Origin, Placed, SessionId, Time};
 use teetap_rules::context::PacketView;
 use teetap_wire::{
-    Code, Control, Dir, HeaderView, Note, Notes, Packet, PacketError, Place, Property, Scratch, chunk,
+    Code, Control, Dir, HeaderView, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch, chunk,
     connless::Connless as Parsed,
 };
 
@@ -13,9 +13,9 @@ use super::Decoder;
 use crate::{
     meant::{self, Suspect},
     place,
-    reading::{Done, Message, Reading, Unreadable},
+    reading::{Message, MessageOutcome, Reading, Unreadable},
     stated::Stated,
-    stream::{Counted, Detail, Fact, Found, Piece, Seen},
+    stream::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, Seen},
 };
 
 impl Reading {
@@ -72,7 +72,7 @@ impl<'a> Build<'a> {
         decoder: &'a mut Decoder,
     ) -> Self {
         let mut reading = decoder.lend_reading();
-        reading.is_refused = Done::whole(datagram) == Done::Refused;
+        reading.is_refused = MessageOutcome::whole(datagram) == MessageOutcome::Refused;
         reading.size = datagram.received().map(<[u8]>::len);
         reading.sizes_out.extend(datagram.sent().map(<[u8]>::len));
         let takes_all = !reading.is_refused && decoder.is_to_ddnet(session, datagram.dir);
@@ -165,11 +165,11 @@ impl<'a> Build<'a> {
         // The ranges of messages are positions in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
         self.reading.payload = packet.payload.len();
-        let whole = Done::whole(datagram);
+        let whole = MessageOutcome::whole(datagram);
         if let Some(control) = packet.control() {
             let placed = datagram.placed.first();
             let message = Message {
-                done: placed.map_or(whole, |placed| Done::Placed(placed.action)),
+                done: placed.map_or(whole, |placed| MessageOutcome::Placed(placed.action)),
                 data: 0..packet.payload.len(),
                 ..self.control(control, packet)
             };
@@ -181,18 +181,21 @@ impl<'a> Build<'a> {
         self.note_other_chunks(packet);
         for (index, chunk) in packet.chunks().enumerate() {
             let (done, seq_out) = match datagram.placed.get(index) {
-                Some(Placed { seq_out, action, .. }) => (Done::Placed(*action), *seq_out),
+                Some(Placed { seq_out, action, .. }) => (MessageOutcome::Placed(*action), *seq_out),
                 None => (
                     whole,
-                    chunk.header.vital.filter(|_| whole == Done::Placed(Action::Pass)),
+                    chunk
+                        .header
+                        .vital
+                        .filter(|_| whole == MessageOutcome::Placed(Action::Pass)),
                 ),
             };
             let action = match done {
-                Done::Placed(action) => Some(action),
-                Done::Discarded | Done::Refused | Done::Ended => None,
+                MessageOutcome::Placed(action) => Some(action),
+                MessageOutcome::Discarded | MessageOutcome::Refused | MessageOutcome::Ended => None,
             };
             let delivered = action.is_some_and(Action::is_delivered);
-            let piece = Piece {
+            let piece = DecidedChunk {
                 chunk: &chunk,
                 action,
                 seq_out,
@@ -299,7 +302,7 @@ impl<'a> Build<'a> {
                 // Inserted messages do not describe the state of the server's game, so contexts treat them as not
                 // delivered.
                 let seq_out = chunk.header.vital;
-                let piece = Piece {
+                let piece = DecidedChunk {
                     chunk: &chunk,
                     action: None,
                     seq_out,
@@ -334,8 +337,8 @@ impl<'a> Build<'a> {
             None => {
                 !message.vital
                     && match message.done {
-                        Done::Placed(Action::Pass) => reading.data(message) == chunk.data,
-                        Done::Placed(Action::Edit) => true,
+                        MessageOutcome::Placed(Action::Pass) => reading.data(message) == chunk.data,
+                        MessageOutcome::Placed(Action::Edit) => true,
                         _ => false,
                     }
             }
@@ -345,7 +348,7 @@ impl<'a> Build<'a> {
     /// Records the header of a session's datagram (token, ack, and the silence before it), and adds the notes about it.
     fn begin_stream(&mut self, seen: Option<&Seen<'_>>) {
         let Some(seen) = seen else { return };
-        let mut found = Found {
+        let mut found = NoteSink {
             notes: &mut self.reading.notes,
             details: &mut self.reading.details,
         };
@@ -361,11 +364,11 @@ impl<'a> Build<'a> {
     }
 
     /// Records a chunk in the streams of its session, and adds the notes about its sequence number.
-    fn count(&mut self, seen: Option<&Seen<'_>>, piece: &Piece<'_>) -> Counted {
+    fn count(&mut self, seen: Option<&Seen<'_>>, piece: &DecidedChunk<'_>) -> ChunkOrder {
         let Some(seen) = seen else {
-            return Counted::default();
+            return ChunkOrder::default();
         };
-        let mut found = Found {
+        let mut found = NoteSink {
             notes: &mut self.reading.notes,
             details: &mut self.reading.details,
         };
@@ -410,7 +413,7 @@ impl<'a> Build<'a> {
     fn claim_notes(&mut self, range: Range<usize>) -> impl Iterator<Item = Note> {
         self.reading.notes.extract_if(.., move |note| {
             // The note about an oversized payload concerns all messages, so it stays with the datagram.
-            !is_about_size(note) && note.code.place() == Place::Payload && range.contains(&note.at)
+            !is_about_size(note) && note.code.place() == RangeOf::Payload && range.contains(&note.at)
         })
     }
 
@@ -426,12 +429,12 @@ impl<'a> Build<'a> {
 
     fn chunk(
         &mut self,
-        piece: &Piece<'_>,
+        piece: &DecidedChunk<'_>,
         delivered: bool,
         first: Option<bool>,
         packet: &Packet<'_>,
     ) -> Message {
-        let Piece { chunk, seq_out, .. } = *piece;
+        let DecidedChunk { chunk, seq_out, .. } = *piece;
         let place = place(self.at, self.session, self.datagram, packet, &self.reading.notes);
         let chunk = place::Chunk {
             seq: chunk.header.vital,
@@ -459,7 +462,7 @@ fn place<'n>(
     datagram: &Datagram,
     packet: &Packet<'_>,
     notes: &'n [Note],
-) -> place::Place<'n> {
+) -> place::SeenAt<'n> {
     let view = PacketView {
         size: datagram.received().map(<[u8]>::len),
         ack: Some(packet.header.ack),
@@ -478,7 +481,7 @@ fn whole<'n>(
     session: Option<SessionId>,
     datagram: &Datagram,
     reading: &'n Reading,
-) -> place::Place<'n> {
+) -> place::SeenAt<'n> {
     let bytes = datagram.received().or_else(|| datagram.sent().next());
     let header = HeaderView::new(datagram.proto, bytes.unwrap_or_default());
     let view = PacketView {
@@ -497,8 +500,8 @@ fn place_in<'n>(
     session: Option<SessionId>,
     datagram: &Datagram,
     packet: PacketView<'n>,
-) -> place::Place<'n> {
-    place::Place {
+) -> place::SeenAt<'n> {
+    place::SeenAt {
         at,
         session,
         proto: datagram.proto,
@@ -523,9 +526,9 @@ pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> 
     message.at = connless.bytes.len() - len;
     message.data = message.at..connless.bytes.len();
     message.done = if connless.forwarded {
-        Done::Placed(Action::Pass)
+        MessageOutcome::Placed(Action::Pass)
     } else {
-        Done::Discarded
+        MessageOutcome::Discarded
     };
     if let Some(detail) = decoder.streams().connless(at, connless) {
         message.notes.push(detail.note(connless.bytes.len()));

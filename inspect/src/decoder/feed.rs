@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use teetap_proxy::{
     io::Stage,
-    session::{Event, Notice, State, Time, What},
+    session::{Event, EventKind, Notice, State, Time},
 };
 
 use super::Decoder;
@@ -19,24 +19,24 @@ impl Decoder {
         let began = self.began(event.session);
         let mut player = None;
         let reading = match &event.what {
-            What::Session(change) => {
+            EventKind::Session(change) => {
                 if let Some(session) = event.session {
                     player = self.player(session);
                     self.on_session(event.at, session, change);
                 }
                 None
             }
-            What::Datagram(datagram) => Reading::of_datagram(event.at, event.session, datagram, self),
-            What::Connless(connless) => Reading::of_connless(event.at, connless, self),
-            What::Notice(Notice::RulesSet { rules }) => {
+            EventKind::Datagram(datagram) => Reading::of_datagram(event.at, event.session, datagram, self),
+            EventKind::Connless(connless) => Reading::of_connless(event.at, connless, self),
+            EventKind::Notice(Notice::RulesSet { rules }) => {
                 self.set_rules(rules);
                 None
             }
-            What::Notice(Notice::Hole) => {
+            EventKind::Notice(Notice::Hole) => {
                 self.gap_in(event.session);
                 None
             }
-            What::Notice(notice) => {
+            EventKind::Notice(notice) => {
                 if let (Notice::PeerSilent { side, .. }, Some(session)) = (notice, event.session) {
                     self.streams().silence_is_known(session, *side);
                 }
@@ -46,11 +46,11 @@ impl Decoder {
                 self.on_notice(&event);
                 None
             }
-            What::Answer(_) => None,
+            EventKind::Answer(_) => None,
         };
         self.joins.event(&event);
         let matches = self.matches() - before;
-        let is_opening = matches!(&event.what, What::Session(change) if change.state == State::Opening);
+        let is_opening = matches!(&event.what, EventKind::Session(change) if change.state == State::Opening);
         let since = began
             .filter(|_| !is_opening)
             .or_else(|| self.began(event.session));

@@ -16,13 +16,18 @@ use teetap_wire::{
 
 use super::Decoder;
 use crate::{
-    place::{Chunk, Place},
+    place::{Chunk, SeenAt},
     reading::{Layer, Message},
 };
 
 impl Decoder {
     /// Parses a chunk. Appends its fields to `records` if they are decoded.
-    pub(crate) fn chunk(&mut self, place: Place<'_>, chunk: Chunk<'_>, records: &mut Vec<Record>) -> Message {
+    pub(crate) fn chunk(
+        &mut self,
+        place: SeenAt<'_>,
+        chunk: Chunk<'_>,
+        records: &mut Vec<Record>,
+    ) -> Message {
         let (id, def, view) = self.identify(place, chunk.data);
         let layer = id.map_or(Layer::Unreadable, |id| id.layer.into());
         let mut message = Message {
@@ -50,7 +55,7 @@ impl Decoder {
     /// and the view of the chunk for filters.
     pub(super) fn identify<'a>(
         &self,
-        place: Place<'a>,
+        place: SeenAt<'a>,
         data: &'a [u8],
     ) -> (Option<MessageId>, Option<&'static Def>, MessageView<'a>) {
         let found = self.registry.known_message(place.proto, place.dir, data);
@@ -69,7 +74,7 @@ impl Decoder {
     /// Parses the inflated payload of a control packet. Appends its fields to `records` if they are decoded.
     pub(crate) fn control(
         &mut self,
-        place: Place<'_>,
+        place: SeenAt<'_>,
         control: Control<'_>,
         payload: &[u8],
         records: &mut Vec<Record>,
@@ -116,7 +121,7 @@ impl Decoder {
             frame: connless.ends.frame,
             ..PacketView::default()
         };
-        let place = Place {
+        let place = SeenAt {
             at,
             session: None,
             proto,
@@ -166,7 +171,7 @@ impl Decoder {
 
     /// Evaluates the filters on a datagram without a readable message. Returns true if the datagram is shown, and the
     /// bitmask of the subscribers that select it.
-    pub(crate) fn whole(&mut self, place: Place<'_>) -> (bool, u64) {
+    pub(crate) fn whole(&mut self, place: SeenAt<'_>) -> (bool, u64) {
         self.select(&place.whole(), "datagram")
     }
 }

@@ -43,7 +43,7 @@ pub struct Decoder {
     /// The joins of sessions.
     pub(crate) joins: JoinTracker,
     /// The judge that collects findings; `None` unless all events are fully decoded.
-    judge: Option<judge::Live>,
+    judge: Option<judge::SharedJudge>,
 }
 
 impl Decoder {
@@ -67,12 +67,12 @@ impl Decoder {
     }
 
     /// Passes every event to `judge`, which collects the findings. All events must be fully decoded.
-    pub fn collect_findings(&mut self, judge: judge::Live) {
+    pub fn collect_findings(&mut self, judge: judge::SharedJudge) {
         self.judge = Some(judge);
     }
 
     /// Returns the judge that collects findings, if there is one.
-    pub(crate) const fn judge(&self) -> Option<&judge::Live> {
+    pub(crate) const fn judge(&self) -> Option<&judge::SharedJudge> {
         self.judge.as_ref()
     }
 
@@ -179,7 +179,7 @@ impl Decoder {
     /// Returns true if the receiver in this direction is known to be DDNet.
     pub(crate) fn is_to_ddnet(&self, session: Option<SessionId>, dir: Dir) -> bool {
         let session = session.map(|session| session.0);
-        self.contexts.of(session).is_to_ddnet(dir)
+        self.contexts.of_session(session).is_to_ddnet(dir)
     }
 }
 

@@ -20,7 +20,7 @@ impl Decoder {
         }
         let fields = Lazy::new(None, view.data, 0, std::mem::take(&mut self.buffers.message));
         self.contexts.observe(view, &fields);
-        let context = self.contexts.of(view.session);
+        let context = self.contexts.of_session(view.session);
         let shown = self.select.decide(view, &fields, context);
         self.end
             .on_match(self.select.ended.as_ref(), view, || label.into());
@@ -36,9 +36,9 @@ impl Decoder {
             return;
         }
         let buffer = std::mem::take(&mut self.buffers.message);
-        let fields = self.contexts.of(view.session).fields(view, buffer);
+        let fields = self.contexts.of_session(view.session).fields(view, buffer);
         self.contexts.observe(view, &fields);
-        let context = self.contexts.of(view.session);
+        let context = self.contexts.of_session(view.session);
         message.shown = self.select.decide(view, &fields, context);
         let by = self.select.ended.as_ref();
         self.end.on_match(by, view, || message.label(view.data));
@@ -65,7 +65,7 @@ impl Decoder {
             if self.demand.gists && message.def.is_some_and(names_players) {
                 message.players = Some(Arc::clone(&context.known().players));
             }
-            if let Some(snapshot) = self.snapshots.of(context) {
+            if let Some(snapshot) = self.snapshots.retained(context) {
                 self.snapshots.add_to(message, snapshot, view, self.registry);
             }
             // An invalid snapshot always has a note, so messages without notes need no diagnosis.

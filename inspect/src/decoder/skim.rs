@@ -8,8 +8,8 @@ use teetap_wire::Packet;
 
 use super::Decoder;
 use crate::{
-    place::Place,
-    stream::{Found, Piece, Seen},
+    place::SeenAt,
+    stream::{DecidedChunk, NoteSink, Seen},
 };
 
 impl Decoder {
@@ -44,7 +44,7 @@ impl Decoder {
         if !packet.notes.is_empty() || packet.control().is_some() {
             return false;
         }
-        let place = Place {
+        let place = SeenAt {
             at,
             session: Some(session),
             proto: datagram.proto,
@@ -72,14 +72,14 @@ impl Decoder {
             registry: self.registry,
         };
         let (mut notes, mut details) = (Vec::new(), Vec::new());
-        let mut found = Found {
+        let mut found = NoteSink {
             notes: &mut notes,
             details: &mut details,
         };
         self.streams.begin(&seen, &mut found);
         self.streams.heard((at, session), datagram, (0, packet));
         for chunk in packet.chunks() {
-            let piece = Piece {
+            let piece = DecidedChunk {
                 chunk: &chunk,
                 action: Some(Action::Pass),
                 seq_out: chunk.header.vital,

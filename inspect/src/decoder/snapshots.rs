@@ -21,7 +21,7 @@ pub(super) struct SnapshotViews {
 impl SnapshotViews {
     /// Returns the snapshot that the last message completed; `None` if it completed none. Includes the items only if
     /// they are needed.
-    pub(super) fn of(&self, context: &Context) -> Option<Retained<'static>> {
+    pub(super) fn retained(&self, context: &Context) -> Option<Retained<'static>> {
         if self.need_items() {
             context.retained()
         } else {

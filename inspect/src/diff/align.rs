@@ -9,7 +9,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// A message, represented by numbers that are equal for equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct AlignKey {
     /// Number of the name.
     pub(super) name: u32,
     /// Number that equal messages share: same name, vital flag and fields.
@@ -18,7 +18,7 @@ pub(super) struct Key {
 
 /// A message of one side, or a pair of messages, one of each side, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum Aligned {
     /// Equal messages.
     Alike(usize, usize),
     /// Messages with the same name in the same position.
@@ -32,8 +32,8 @@ pub(super) enum Step {
 }
 
 /// Aligns two sides.
-pub(super) fn align(a: &[Key], b: &[Key]) -> Vec<Step> {
-    let wholes = |side: &[Key]| side.iter().map(|key| key.whole).collect::<Vec<u32>>();
+pub(super) fn align(a: &[AlignKey], b: &[AlignKey]) -> Vec<Aligned> {
+    let wholes = |side: &[AlignKey]| side.iter().map(|key| key.whole).collect::<Vec<u32>>();
     let mut steps = Vec::with_capacity(a.len().max(b.len()));
     let mut gap = (0..0, 0..0);
     for op in capture_diff_slices(Algorithm::Patience, &wholes(a), &wholes(b)) {
@@ -44,7 +44,7 @@ pub(super) fn align(a: &[Key], b: &[Key]) -> Vec<Step> {
         } = op
         {
             between(a, b, (gap.0.start..old_index, gap.1.start..new_index), &mut steps);
-            steps.extend((0..len).map(|at| Step::Alike(old_index + at, new_index + at)));
+            steps.extend((0..len).map(|at| Aligned::Alike(old_index + at, new_index + at)));
             gap = (old_index + len..a.len(), new_index + len..b.len());
         }
     }
@@ -55,8 +55,8 @@ pub(super) fn align(a: &[Key], b: &[Key]) -> Vec<Step> {
 type Ranges = (std::ops::Range<usize>, std::ops::Range<usize>);
 
 /// Aligns the messages between two pairs of equal messages by name.
-fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
-    let names = |side: &[Key], range: &std::ops::Range<usize>| {
+fn between(a: &[AlignKey], b: &[AlignKey], (of_a, of_b): Ranges, steps: &mut Vec<Aligned>) {
+    let names = |side: &[AlignKey], range: &std::ops::Range<usize>| {
         let keys = side.get(range.clone()).unwrap_or_default();
         keys.iter().map(|key| key.name).collect::<Vec<u32>>()
     };
@@ -69,23 +69,23 @@ fn between(a: &[Key], b: &[Key], (of_a, of_b): Ranges, steps: &mut Vec<Step>) {
         let (len_a, len_b) = (op.old_range().len(), op.new_range().len());
         if let DiffOp::Equal { .. } = op {
             // These messages differ, because the equal messages were aligned as far as order allows.
-            steps.extend((0..len_a).map(|at| Step::Changed(at_a + at, at_b + at)));
+            steps.extend((0..len_a).map(|at| Aligned::Changed(at_a + at, at_b + at)));
         } else {
-            steps.extend((at_a..at_a + len_a).map(Step::OnlyA));
-            steps.extend((at_b..at_b + len_b).map(Step::OnlyB));
+            steps.extend((at_a..at_a + len_a).map(Aligned::OnlyA));
+            steps.extend((at_b..at_b + len_b).map(Aligned::OnlyB));
         }
     }
 }
 
 /// Joins a removed and an added message into a move: first equal messages, then messages whose name remains exactly
 /// once on each side.
-fn with_moves(a: &[Key], b: &[Key], steps: Vec<Step>) -> Vec<Step> {
-    let key = |side: &[Key], at: usize| side.get(at).copied();
+fn with_moves(a: &[AlignKey], b: &[AlignKey], steps: Vec<Aligned>) -> Vec<Aligned> {
+    let key = |side: &[AlignKey], at: usize| side.get(at).copied();
     let mut moved: HashMap<usize, (usize, bool)> = HashMap::new();
     let mut taken: Vec<bool> = vec![false; b.len()];
     let mut alike: HashMap<u32, VecDeque<usize>> = HashMap::new();
     for step in &steps {
-        if let Step::OnlyB(at) = *step
+        if let Aligned::OnlyB(at) = *step
             && let Some(key) = key(b, at)
         {
             alike.entry(key.whole).or_default().push_back(at);
@@ -93,7 +93,7 @@ fn with_moves(a: &[Key], b: &[Key], steps: Vec<Step>) -> Vec<Step> {
     }
     let only_a = || {
         steps.iter().filter_map(|step| match *step {
-            Step::OnlyA(at) => Some(at),
+            Aligned::OnlyA(at) => Some(at),
             _ => None,
         })
     };
@@ -123,11 +123,11 @@ fn with_moves(a: &[Key], b: &[Key], steps: Vec<Step>) -> Vec<Step> {
         }
     }
     let joined = steps.into_iter().filter_map(|step| match step {
-        Step::OnlyA(at) => Some(match moved.get(&at) {
-            Some((other, is_alike)) => Step::Moved(at, *other, *is_alike),
+        Aligned::OnlyA(at) => Some(match moved.get(&at) {
+            Some((other, is_alike)) => Aligned::Moved(at, *other, *is_alike),
             None => step,
         }),
-        Step::OnlyB(at) => (!taken.get(at).copied().unwrap_or_default()).then_some(step),
+        Aligned::OnlyB(at) => (!taken.get(at).copied().unwrap_or_default()).then_some(step),
         _ => Some(step),
     });
     joined.collect()
@@ -146,12 +146,12 @@ mod tests {
     use super::*;
 
     /// Parses messages that are written as a letter for the name and a digit for the fields.
-    fn keys(text: &str) -> Vec<Key> {
+    fn keys(text: &str) -> Vec<AlignKey> {
         let words = text.split_whitespace();
         words
             .map(|word| {
                 let (name, value) = (word.as_bytes()[0], word.as_bytes()[1]);
-                Key {
+                AlignKey {
                     name: name.into(),
                     whole: u32::from(name) << 8 | u32::from(value),
                 }
@@ -159,13 +159,13 @@ mod tests {
             .collect()
     }
 
-    fn aligned(a: &str, b: &str) -> Vec<Step> {
+    fn aligned(a: &str, b: &str) -> Vec<Aligned> {
         align(&keys(a), &keys(b))
     }
 
     #[test]
     fn one_more_message_shifts_no_others() {
-        use Step::{Alike, OnlyA, OnlyB};
+        use Aligned::{Alike, OnlyA, OnlyB};
         assert_eq!(
             aligned("a1 c1 c2 c3", "a1 c9 c1 c2 c3"),
             [Alike(0, 0), OnlyB(1), Alike(1, 2), Alike(2, 3), Alike(3, 4)]
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn messages_of_a_name_in_the_same_place_are_compared() {
-        use Step::{Alike, Changed};
+        use Aligned::{Alike, Changed};
         assert_eq!(
             aligned("a1 b1 c1", "a1 b2 c1"),
             [Alike(0, 0), Changed(1, 1), Alike(2, 2)]
@@ -187,10 +187,10 @@ mod tests {
     #[test]
     fn another_order_is_not_one_less_and_one_more() {
         let steps = aligned("a1 b1 c1 d1", "b1 c1 d1 a1");
-        assert!(steps.contains(&Step::Moved(0, 3, true)), "{steps:?}");
+        assert!(steps.contains(&Aligned::Moved(0, 3, true)), "{steps:?}");
         assert_eq!(steps.len(), 4);
         let steps = aligned("a1 b1 c1 d1", "b1 c1 d1 a2");
-        assert!(steps.contains(&Step::Moved(0, 3, false)), "{steps:?}");
+        assert!(steps.contains(&Aligned::Moved(0, 3, false)), "{steps:?}");
     }
 
     proptest! {
@@ -199,25 +199,25 @@ mod tests {
             a in prop::collection::vec((0u32..5, 0u32..3), 0..40),
             b in prop::collection::vec((0u32..5, 0u32..3), 0..40),
         ) {
-            let keys = |side: &[(u32, u32)]| -> Vec<Key> {
-                side.iter().map(|(name, value)| Key { name: *name, whole: name * 10 + value }).collect()
+            let keys = |side: &[(u32, u32)]| -> Vec<AlignKey> {
+                side.iter().map(|(name, value)| AlignKey { name: *name, whole: name * 10 + value }).collect()
             };
             let (a, b) = (keys(&a), keys(&b));
             let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
             for step in align(&a, &b) {
                 match step {
-                    Step::Alike(at, other) | Step::Moved(at, other, true) => {
+                    Aligned::Alike(at, other) | Aligned::Moved(at, other, true) => {
                         prop_assert_eq!(a[at], b[other]);
                         of_a.push(at);
                         of_b.push(other);
                     }
-                    Step::Changed(at, other) | Step::Moved(at, other, false) => {
+                    Aligned::Changed(at, other) | Aligned::Moved(at, other, false) => {
                         prop_assert!(a[at].name == b[other].name && a[at].whole != b[other].whole);
                         of_a.push(at);
                         of_b.push(other);
                     }
-                    Step::OnlyA(at) => of_a.push(at),
-                    Step::OnlyB(at) => of_b.push(at),
+                    Aligned::OnlyA(at) => of_a.push(at),
+                    Aligned::OnlyB(at) => of_b.push(at),
                 }
             }
             prop_assert_eq!(&of_a, &(0..a.len()).collect::<Vec<_>>());

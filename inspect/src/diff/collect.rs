@@ -5,7 +5,7 @@ use std::{
     fmt,
 };
 
-use teetap_proxy::session::{Datagram, Event, Origin, SessionId, State, Time, What};
+use teetap_proxy::session::{Datagram, Event, EventKind, Origin, SessionId, State, Time};
 use teetap_rules::Filter;
 use teetap_wire::{
     Dir,
@@ -14,7 +14,7 @@ use teetap_wire::{
 };
 
 use super::{
-    entry::{Entry, fields},
+    entry::{ComparedMessage, fields},
     ignore::Ignore,
     order::Order,
     side::{Input, Side, TimedSnapshot},
@@ -99,7 +99,7 @@ pub struct Collector {
     began: Option<Time>,
     orders: [Order<Vital>; 2],
     /// The last control message of each direction, to recognize its retransmissions.
-    last_control: [Option<Entry>; 2],
+    last_control: [Option<ComparedMessage>; 2],
     /// True if the recording is of a run of teetap.
     is_of_run: bool,
     /// True if further items are ignored.
@@ -108,7 +108,7 @@ pub struct Collector {
 
 /// The kept part of a vital message, until it is in order.
 enum Vital {
-    Message(Entry),
+    Message(ComparedMessage),
     /// A message that is only counted or not compared.
     Counted,
 }
@@ -174,7 +174,7 @@ impl Collector {
         };
         if let Some(side) = &self.side {
             if side.session.0 == id {
-                self.take(event);
+                self.collect_event(event);
             }
             return;
         }
@@ -182,7 +182,7 @@ impl Collector {
         if self.options.session.is_some_and(|wanted| wanted != id) {
             return;
         }
-        let is_online = matches!(&event.what, What::Session(change) if change.state == State::Online);
+        let is_online = matches!(&event.what, EventKind::Session(change) if change.state == State::Online);
         let waiting = self.candidates.entry(id).or_default();
         waiting.push(event);
         let is_wanted = self.options.session == Some(id);
@@ -212,7 +212,7 @@ impl Collector {
         self.candidates.clear();
         self.side = Some(Side::new(SessionId(id)));
         for event in events {
-            self.take(event);
+            self.collect_event(event);
         }
     }
 
@@ -248,12 +248,12 @@ impl Collector {
     }
 
     /// Records an event of the chosen session.
-    fn take(&mut self, event: Event) {
+    fn collect_event(&mut self, event: Event) {
         if self.is_done {
             return;
         }
         match &event.what {
-            What::Session(change) => {
+            EventKind::Session(change) => {
                 if let Some(side) = &mut self.side {
                     side.client = Some(change.client);
                     let player = self.decoder.player(side.session);
@@ -261,12 +261,12 @@ impl Collector {
                 }
                 let _nothing_to_read = self.decoder.decode(event);
             }
-            What::Datagram(datagram) => {
+            EventKind::Datagram(datagram) => {
                 for shown in self.options.view.shown(datagram) {
                     let event = Event {
                         at: event.at,
                         session: event.session,
-                        what: What::Datagram(shown),
+                        what: EventKind::Datagram(shown),
                     };
                     self.datagram(event);
                 }
@@ -282,7 +282,7 @@ impl Collector {
         let began = *self.began.get_or_insert(event.at);
         let at = Time(event.at.0.saturating_sub(began.0));
         let decoded = self.decoder.decode(event);
-        let (What::Datagram(datagram), Some(reading)) = (&decoded.event.what, decoded.reading) else {
+        let (EventKind::Datagram(datagram), Some(reading)) = (&decoded.event.what, decoded.reading) else {
             return;
         };
         let end = self.decoder.ending().and_then(|ending| ending.message.clone());
@@ -326,7 +326,7 @@ impl Collector {
         let kept = entry.map_or(Vital::Counted, Vital::Message);
         let mut out = Vec::new();
         match message.seq {
-            Some(seq) => self.order(dir).take(seq, kept, &mut out),
+            Some(seq) => self.order(dir).push(seq, kept, &mut out),
             None => out.push(kept),
         }
         self.keep(dir, out);
@@ -342,7 +342,7 @@ impl Collector {
     }
 
     /// Keeps a control message unless it equals the previous control message.
-    fn control(&mut self, dir: Dir, entry: Option<Entry>) {
+    fn control(&mut self, dir: Dir, entry: Option<ComparedMessage>) {
         let Some(entry) = entry else { return };
         let [c2s, s2c] = &mut self.last_control;
         let last = if dir == Dir::C2s { c2s } else { s2c };
@@ -362,7 +362,7 @@ impl Collector {
         datagram: &Datagram,
         reading: &Reading,
         message: &Message,
-    ) -> Option<Entry> {
+    ) -> Option<ComparedMessage> {
         let name = reading.label(message);
         let is_snapshot = SNAPSHOT_FORMS.contains(&&*name);
         let counted = if is_snapshot { SNAPSHOTS } else { &*name };
@@ -394,7 +394,7 @@ impl Collector {
             }
             return None;
         }
-        Some(Entry {
+        Some(ComparedMessage {
             at,
             frame,
             layer: message.layer,

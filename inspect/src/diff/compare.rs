@@ -8,9 +8,9 @@ use std::{
 use teetap_wire::Dir;
 
 use super::{
-    align::{Key, Step, align},
+    align::{AlignKey, Aligned, align},
     difference::{DiffSettings, Difference, FieldDifference, How, differing},
-    entry::{Entry, Field},
+    entry::{ComparedMessage, Field},
     side::{Noise, Side},
     ticks,
 };
@@ -137,21 +137,21 @@ pub fn compare(a: &Side, b: &Side, settings: &DiffSettings) -> Comparison {
 }
 
 /// Compares the messages of one direction.
-fn messages(result: &mut Comparison, dir: Dir, [a, b]: [&[Entry]; 2]) {
+fn messages(result: &mut Comparison, dir: Dir, [a, b]: [&[ComparedMessage]; 2]) {
     let (mut names, mut wholes) = (Numbers::default(), Numbers::default());
     let mut keys = |side| keys(side, &mut names, &mut wholes);
     let steps = align(&keys(a), &keys(b));
     let mut alike: Vec<Box<str>> = Vec::new();
     for step in steps {
         let difference = match step {
-            Step::Alike(at, _) => {
+            Aligned::Alike(at, _) => {
                 alike.extend(a.get(at).map(|entry| entry.name.clone()));
                 continue;
             }
-            Step::Changed(at, other) => difference(dir, How::Changed, a.get(at), b.get(other)),
-            Step::Moved(at, other, _) => difference(dir, How::Moved, a.get(at), b.get(other)),
-            Step::OnlyA(at) => difference(dir, How::OnlyA, a.get(at), None),
-            Step::OnlyB(at) => difference(dir, How::OnlyB, None, b.get(at)),
+            Aligned::Changed(at, other) => difference(dir, How::Changed, a.get(at), b.get(other)),
+            Aligned::Moved(at, other, _) => difference(dir, How::Moved, a.get(at), b.get(other)),
+            Aligned::OnlyA(at) => difference(dir, How::OnlyA, a.get(at), None),
+            Aligned::OnlyB(at) => difference(dir, How::OnlyB, None, b.get(at)),
         };
         end_run(result, dir, &mut alike);
         if let Some(difference) = difference {
@@ -179,7 +179,7 @@ impl<T> Default for Numbers<T> {
 }
 
 impl<T: Eq + Hash> Numbers<T> {
-    fn of(&mut self, value: T) -> u32 {
+    fn number_of(&mut self, value: T) -> u32 {
         // A side has fewer messages than that.
         let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
         *self.0.entry(value).or_insert(next)
@@ -189,12 +189,16 @@ impl<T: Eq + Hash> Numbers<T> {
 type Name<'e> = (&'static str, &'e str);
 type Whole<'e> = (Name<'e>, bool, &'e [Field]);
 
-fn keys<'e>(side: &'e [Entry], names: &mut Numbers<Name<'e>>, wholes: &mut Numbers<Whole<'e>>) -> Vec<Key> {
+fn keys<'e>(
+    side: &'e [ComparedMessage],
+    names: &mut Numbers<Name<'e>>,
+    wholes: &mut Numbers<Whole<'e>>,
+) -> Vec<AlignKey> {
     let keys = side.iter().map(|entry| {
         let name = (layer_name(entry.layer), &*entry.name);
-        Key {
-            name: names.of(name),
-            whole: wholes.of((name, entry.vital, &*entry.fields)),
+        AlignKey {
+            name: names.number_of(name),
+            whole: wholes.number_of((name, entry.vital, &*entry.fields)),
         }
     });
     keys.collect()
@@ -211,7 +215,12 @@ const fn layer_name(layer: Layer) -> &'static str {
     }
 }
 
-fn difference(dir: Dir, how: How, a: Option<&Entry>, b: Option<&Entry>) -> Option<Difference> {
+fn difference(
+    dir: Dir,
+    how: How,
+    a: Option<&ComparedMessage>,
+    b: Option<&ComparedMessage>,
+) -> Option<Difference> {
     let entry = a.or(b)?;
     let mut fields = differing(
         a.map_or(&[][..], |entry| &*entry.fields),

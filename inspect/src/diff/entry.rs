@@ -22,7 +22,7 @@ const SHOWN: usize = 32;
 
 /// A message.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(super) struct ComparedMessage {
     /// Time since the first datagram of the session.
     pub(super) at: Time,
     /// Number of the datagram in the recording.
@@ -67,7 +67,7 @@ impl Hash for Field {
     }
 }
 
-impl Entry {
+impl ComparedMessage {
     /// Returns the memory held by the entry, in bytes.
     pub(super) fn held(&self) -> usize {
         let fields = self.fields.iter().map(|field| {

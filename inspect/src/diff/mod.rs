@@ -28,7 +28,7 @@ pub use collect::{Collector, NoSide, Options};
 pub use compare::{Comparison, Found, Run, Totals, compare};
 pub use difference::{DiffSettings, Difference, FieldDifference, How};
 pub use ignore::{Ignore, UnknownName};
-pub use side::{Left, Side};
+pub use side::{Omitted, Side};
 pub use view::View;
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ impl<T> Default for Order<T> {
 
 impl<T> Order<T> {
     /// Adds a message, and appends to `out` the messages that are in order now.
-    pub(super) fn take(&mut self, seq: Seq, message: T, out: &mut Vec<T>) {
+    pub(super) fn push(&mut self, seq: Seq, message: T, out: &mut Vec<T>) {
         let last = *self.last.get_or_insert_with(|| match seq.get() {
             // The messages before it were lost, and will be retransmitted.
             1..=EARLY => Seq::ZERO,
@@ -96,7 +96,7 @@ mod tests {
         let mut order = Order::default();
         let mut out = Vec::new();
         for number in numbers {
-            order.take(Seq::new(*number), *number, &mut out);
+            order.push(Seq::new(*number), *number, &mut out);
         }
         order.flush(&mut out);
         out
@@ -117,7 +117,7 @@ mod tests {
         let mut order = Order::default();
         let mut out = Vec::new();
         for number in (1..200).filter(|number| *number != 50) {
-            order.take(Seq::new(number), number, &mut out);
+            order.push(Seq::new(number), number, &mut out);
         }
         assert_eq!(out.len(), 198, "{out:?}");
         assert!(order.waiting.is_empty());

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, net::SocketAddr};
 use teetap_proxy::session::{SessionId, Time};
 use teetap_wire::{Dir, Proto, snap::Retained};
 
-use super::entry::{Entry, Field};
+use super::entry::{ComparedMessage, Field};
 
 /// Maximum number of messages kept per direction.
 const MESSAGES: usize = 20_000;
@@ -37,15 +37,15 @@ pub struct Side {
     /// True if a message matched the expression that ends the comparison; `None` if there is no such expression.
     pub reached: Option<bool>,
     /// Counts of messages, inputs and snapshots that are not compared because a limit was reached.
-    pub left: Left,
-    pub(super) ways: [Way; 2],
+    pub left: Omitted,
+    pub(super) ways: [SideDirection; 2],
     pub(super) inputs: Kept<Input>,
     pub(super) snapshots: Kept<TimedSnapshot>,
 }
 
 /// Counts of messages, inputs and snapshots of a side that are not compared because a limit was reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Left {
+pub struct Omitted {
     /// Number of messages in both directions.
     pub messages: u64,
     /// Number of inputs.
@@ -56,8 +56,8 @@ pub struct Left {
 
 /// One direction of a session.
 #[derive(Debug, Default)]
-pub(super) struct Way {
-    pub(super) messages: Vec<Entry>,
+pub(super) struct SideDirection {
+    pub(super) messages: Vec<ComparedMessage>,
     /// Messages that are sent all the time, by name.
     pub(super) noise: BTreeMap<Box<str>, Noise>,
     bytes: usize,
@@ -128,14 +128,14 @@ impl Side {
             lasted: Time::ZERO,
             lost: 0,
             reached: None,
-            left: Left::default(),
+            left: Omitted::default(),
             ways: Default::default(),
             inputs: Kept::default(),
             snapshots: Kept::default(),
         }
     }
 
-    pub(super) const fn way(&self, dir: Dir) -> &Way {
+    pub(super) const fn way(&self, dir: Dir) -> &SideDirection {
         let [c2s, s2c] = &self.ways;
         match dir {
             Dir::C2s => c2s,
@@ -143,7 +143,7 @@ impl Side {
         }
     }
 
-    pub(super) const fn way_mut(&mut self, dir: Dir) -> &mut Way {
+    pub(super) const fn way_mut(&mut self, dir: Dir) -> &mut SideDirection {
         let [c2s, s2c] = &mut self.ways;
         match dir {
             Dir::C2s => c2s,
@@ -152,7 +152,7 @@ impl Side {
     }
 
     /// Adds a message.
-    pub(super) fn push(&mut self, dir: Dir, entry: Entry) {
+    pub(super) fn push(&mut self, dir: Dir, entry: ComparedMessage) {
         let held = entry.held();
         let way = self.way_mut(dir);
         if way.messages.len() < MESSAGES && way.bytes + held <= BYTES {

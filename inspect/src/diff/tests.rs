@@ -3,7 +3,7 @@
 use std::{fs::File, io::BufReader};
 
 use teetap_capture::{Item as Captured, Playback};
-use teetap_proxy::session::{Datagram, Event, What};
+use teetap_proxy::session::{Datagram, Event, EventKind};
 use teetap_rules::Filter;
 use teetap_wire::{Dir, Flags, Packet, Proto, Scratch, Seq, def::Registry, packet, write_chunk};
 
@@ -64,7 +64,7 @@ type Chunk = (Option<Seq>, Vec<u8>);
 fn changed(items: &mut [Item], dir: Dir, mut change: impl FnMut(&mut Vec<Chunk>) -> bool) {
     for item in items {
         let Item::Event(Event {
-            what: What::Datagram(datagram),
+            what: EventKind::Datagram(datagram),
             ..
         }) = item
         else {
@@ -158,7 +158,7 @@ fn a_session_is_like_itself() {
             "{name}: {:?}",
             comparison.totals
         );
-        assert_eq!((a.left, a.lost), (Left::default(), 0), "{name}");
+        assert_eq!((a.left, a.lost), (Omitted::default(), 0), "{name}");
     }
 }
 
@@ -172,7 +172,7 @@ fn nothing_that_is_sent_again_comes_twice() {
             Item::Event(Event {
                 at,
                 session,
-                what: What::Datagram(datagram),
+                what: EventKind::Datagram(datagram),
             }) if datagram.dir == Dir::S2c => {
                 let mut scratch = Scratch::new();
                 match datagram.packet(&mut scratch) {
@@ -184,7 +184,7 @@ fn nothing_that_is_sent_again_comes_twice() {
                         (!vital.is_empty()).then(|| Event {
                             at: *at,
                             session: *session,
-                            what: What::Datagram(rewritten(datagram, &parsed, &vital)),
+                            what: EventKind::Datagram(rewritten(datagram, &parsed, &vital)),
                         })
                     }
                     _ => None,

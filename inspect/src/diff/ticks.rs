@@ -9,7 +9,7 @@ use teetap_proxy::session::Time;
 use teetap_wire::{
     Dir,
     def::Decoded,
-    snap::{Change, Completed, Item, Key},
+    snap::{Change, Completed, Item, ItemKey},
 };
 
 use super::{
@@ -137,7 +137,7 @@ struct Joined<'m> {
 
 /// Where a difference is: its tick, and time and frame on each side that has the element.
 #[derive(Clone, Copy)]
-struct Place {
+struct DifferencePlace {
     dir: Dir,
     tick: i64,
     at: [Option<(Time, Option<u64>)>; 2],
@@ -156,7 +156,7 @@ impl<'m> Joined<'m> {
 
     /// Compares the inputs for one tick.
     fn input(&mut self, tick: i64, pair: [Option<&Input>; 2]) {
-        let place = Place {
+        let place = DifferencePlace {
             dir: Dir::C2s,
             tick,
             at: pair.map(|input| input.map(|input| (input.at, input.frame))),
@@ -167,7 +167,7 @@ impl<'m> Joined<'m> {
 
     /// Compares the snapshots of one tick.
     fn snapshot(&mut self, tick: i64, pair: [Option<&TimedSnapshot>; 2]) {
-        let place = Place {
+        let place = DifferencePlace {
             dir: Dir::S2c,
             tick,
             at: pair.map(|shot| shot.map(|shot| (shot.at, shot.frame))),
@@ -194,7 +194,7 @@ impl<'m> Joined<'m> {
     }
 
     /// Compares an object. Returns true if it differs.
-    fn item(&mut self, place: Place, pair: [Option<&Item<'_>>; 2]) -> bool {
+    fn item(&mut self, place: DifferencePlace, pair: [Option<&Item<'_>>; 2]) -> bool {
         let [a, b] = pair;
         let Some(item) = a.or(b) else { return false };
         if a.zip(b).is_some_and(|(a, b)| a.ints == b.ints) {
@@ -227,7 +227,7 @@ impl<'m> Joined<'m> {
     fn compare(
         &mut self,
         (layer, name, id): (Option<Layer>, &str, Option<u16>),
-        place: Place,
+        place: DifferencePlace,
         fields: [Option<&[Field]>; 2],
         is_whole: bool,
     ) -> bool {
@@ -277,7 +277,7 @@ fn join(known: &mut Vec<FieldDifference>, fields: Vec<FieldDifference>) {
 }
 
 /// Returns the objects of a snapshot.
-fn items<'s>(completed: &Completed<'s>) -> BTreeMap<Key, Item<'s>> {
+fn items<'s>(completed: &Completed<'s>) -> BTreeMap<ItemKey, Item<'s>> {
     let items = completed.items();
     items
         .filter(|item| item.change != Change::Deleted)

@@ -4,7 +4,7 @@ use teetap_wire::{ChunkHeader, Chunks, Code, Note, Proto};
 
 use super::{
     Space, Span,
-    message::Of,
+    message::Container,
     packet::{Payload, Walk, count},
 };
 
@@ -13,7 +13,7 @@ const VITAL: u8 = 0x40;
 const SIZE_HIGH: u8 = 0x3f;
 
 /// A chunk, or as much of it as the payload contains.
-struct Piece<'a> {
+struct ChunkBytes<'a> {
     /// The bytes, including the header.
     bytes: &'a [u8],
     space: Space,
@@ -30,7 +30,7 @@ impl Walk {
         let mut number = 0;
         for chunk in chunks.by_ref() {
             number += 1;
-            let piece = Piece {
+            let piece = ChunkBytes {
                 bytes: payload.bytes.get(chunk.at..chunk.end()).unwrap_or_default(),
                 space,
                 at: base + chunk.at,
@@ -44,7 +44,7 @@ impl Walk {
         let missing = usize::from(chunks.missing());
         let first = self.tree.rows.len();
         if !rest.is_empty() && missing > 0 {
-            self.chunk(&Piece {
+            self.chunk(&ChunkBytes {
                 bytes: rest,
                 space,
                 at,
@@ -73,8 +73,8 @@ impl Walk {
     }
 
     /// Adds the rows of a chunk. Returns the name of its message.
-    fn chunk(&mut self, piece: &Piece<'_>) -> String {
-        let &Piece { bytes, space, at, .. } = piece;
+    fn chunk(&mut self, piece: &ChunkBytes<'_>) -> String {
+        let &ChunkBytes { bytes, space, at, .. } = piece;
         let label = format!("chunk {} of {}", piece.number, piece.of);
         let group = self.tree.group(0, Span::new(space, at, bytes.len()), label, "");
         let vital = bytes.first().is_some_and(|first| first & VITAL != 0);
@@ -90,7 +90,12 @@ impl Walk {
         };
         let data = bytes.get(header_len..).unwrap_or_default();
         let at = at + header_len;
-        let name = self.message(1, Span::new(space, at, data.len()), data, Of::Chunk { vital });
+        let name = self.message(
+            1,
+            Span::new(space, at, data.len()),
+            data,
+            Container::Chunk { vital },
+        );
         let seq = header
             .vital
             .map_or("not vital".to_owned(), |seq| format!("vital {}", seq.get()));
@@ -107,7 +112,7 @@ impl Walk {
     }
 
     /// Adds the rows for the first `len` bytes of a chunk header.
-    fn chunk_header(&mut self, piece: &Piece<'_>, header: Option<ChunkHeader>, len: usize) {
+    fn chunk_header(&mut self, piece: &ChunkBytes<'_>, header: Option<ChunkHeader>, len: usize) {
         let split = self.proto.layout().chunk_split;
         let low_mask = (1u8 << split) - 1;
         let byte = |at: usize| piece.bytes.get(at).copied().filter(|_| at < len);

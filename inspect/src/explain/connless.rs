@@ -4,7 +4,7 @@ use teetap_wire::{Code, Connless, Note, Proto, Token};
 
 use super::{
     Space, Span,
-    message::Of,
+    message::Container,
     packet::{Walk, count, token_text},
     verdict::Doubt,
 };
@@ -58,7 +58,7 @@ impl Walk {
         };
         let span = Span::new(Space::Datagram, need, data.len());
         let group = self.tree.group(0, span, "connless message", "");
-        let name = self.message(1, span, data, Of::Connless(proto));
+        let name = self.message(1, span, data, Container::Connless(proto));
         self.tree
             .set_value(group, format!("{name}, {}", count(data.len())));
         self.facts.push(name);

@@ -3,7 +3,7 @@
 //! Law: if bytes are secret in the best explanation, or in a nearly equally good explanation, then they are hidden in
 //! all explanations, along with the compressed bytes that contain them.
 
-use super::{Explanation, Kind, Row, Space, Span, tree::HIDDEN};
+use super::{ExplainRow, Explanation, Kind, Space, Span, tree::HIDDEN};
 
 /// The text shown in place of a value.
 const VALUE: &str = "•••";
@@ -39,7 +39,7 @@ pub(super) fn guard(reading: &mut Explanation, secrets: &[Span], known: bool) {
     }
 }
 
-fn hide_row(row: &mut Row, secrets: &[Span]) {
+fn hide_row(row: &mut ExplainRow, secrets: &[Span]) {
     row.hex = match row.span.space {
         Space::Datagram => hide(&row.hex, row.span.at, secrets),
         Space::Clear => HIDDEN.repeat(pairs(&row.hex).count()),

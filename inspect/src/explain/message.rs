@@ -16,7 +16,7 @@ use super::{
 
 /// The container of a message, which decides how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum Container {
     /// A chunk.
     Chunk {
         /// True if it is vital.
@@ -36,7 +36,7 @@ impl Walk {
         if payload.bytes.is_empty() {
             return;
         }
-        let name = self.message(1, span, payload.bytes, Of::Control);
+        let name = self.message(1, span, payload.bytes, Container::Control);
         self.tree
             .set_value(group, format!("{name}, {}", count(payload.bytes.len())));
         self.facts.push(format!("control message {name}"));
@@ -68,19 +68,19 @@ impl Walk {
     }
 
     /// Adds the rows of the message `data` at `span`. Returns its name.
-    pub(super) fn message(&mut self, depth: u8, span: Span, data: &[u8], of: Of) -> String {
+    pub(super) fn message(&mut self, depth: u8, span: Span, data: &[u8], of: Container) -> String {
         let first = self.tree.rows.len();
         let mut decoded = std::mem::take(&mut self.decoded);
         let def = match of {
-            Of::Chunk { vital } => {
+            Container::Chunk { vital } => {
                 let def = decoded.message(self.registry, self.proto, self.dir, data);
                 if let Some(def) = def {
                     decoded.check_vital(def, vital);
                 }
                 def
             }
-            Of::Control => decoded.control(self.registry, self.proto, self.dir, data),
-            Of::Connless(proto) => decoded.connless(self.registry, proto, data),
+            Container::Control => decoded.control(self.registry, self.proto, self.dir, data),
+            Container::Connless(proto) => decoded.connless(self.registry, proto, data),
         };
         let unknown = decoded.notes().contains(Code::UnknownMessage);
         let name = match def {
@@ -111,20 +111,20 @@ impl Walk {
         name
     }
 
-    fn id(&mut self, depth: u8, span: Span, data: &[u8], def: &Def, name: &str, of: Of) {
+    fn id(&mut self, depth: u8, span: Span, data: &[u8], def: &Def, name: &str, of: Container) {
         let doc = def.doc.as_deref().and_then(|doc| doc.lines().next());
         let doc = doc.map_or(String::new(), |doc| format!(": {doc}"));
         let at = |at, len| Span::new(span.space, span.at + at, len);
         let value = format!("{} {name}{doc}", def.class.name());
         match of {
-            Of::Control => {
+            Container::Control => {
                 self.tree.bytes(depth, at(0, 1), "id", value);
             }
-            Of::Connless(_) => {
+            Container::Connless(_) => {
                 self.tree.bytes(depth, at(0, 4), "magic", "");
                 self.tree.bytes(depth, at(4, 4), "tag", value);
             }
-            Of::Chunk { .. } => {
+            Container::Chunk { .. } => {
                 let extended = identify(data).is_some_and(|(id, _)| id.uuid.is_some());
                 let body = self.body_len(data);
                 let int = if extended { body.saturating_sub(16) } else { body };
@@ -227,12 +227,12 @@ fn label(def: &Def, record: &Record) -> String {
 }
 
 /// Returns the text shown in place of a name for an unknown message.
-fn unnamed(data: &[u8], of: Of) -> String {
+fn unnamed(data: &[u8], of: Container) -> String {
     match of {
-        Of::Chunk { .. } => identify(data).map_or("no id".to_owned(), |(id, _)| id.to_string()),
-        Of::Control => data
+        Container::Chunk { .. } => identify(data).map_or("no id".to_owned(), |(id, _)| id.to_string()),
+        Container::Control => data
             .first()
             .map_or("no id".to_owned(), |id| format!("control.{id}")),
-        Of::Connless(_) => connless::tag(data),
+        Container::Connless(_) => connless::tag(data),
     }
 }

@@ -32,7 +32,7 @@ mod snapshots;
 mod tests;
 
 use teetap_wire::{
-    Dir, MAX_DATAGRAM, Note, Proto, Stranger,
+    Dir, MAX_DATAGRAM, Note, OpensNothing, Proto,
     def::{Registry, Secrets},
 };
 
@@ -84,7 +84,7 @@ pub enum Kind {
 
 /// A line of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct ExplainRow {
     /// Depth in the tree, from 0.
     pub depth: u8,
     /// The bytes that the row is about.
@@ -116,10 +116,10 @@ pub struct Explanation {
     /// Reasons against the variant; if there are none, the recognized parts of the datagram.
     pub reasons: Vec<String>,
     /// The rows in order. The rows of the inflated payload are last.
-    pub rows: Vec<Row>,
-    /// The inflated payload in hex as in [`Row::hex`]; `None` if nothing was inflated.
+    pub rows: Vec<ExplainRow>,
+    /// The inflated payload in hex as in [`ExplainRow::hex`]; `None` if nothing was inflated.
     pub clear: Option<String>,
-    /// The datagram in hex as in [`Row::hex`].
+    /// The datagram in hex as in [`ExplainRow::hex`].
     pub datagram: String,
     /// A better variant with the same rows, if there is one.
     pub same_as: Option<Proto>,
@@ -164,9 +164,9 @@ pub fn explain(datagram: &[u8], options: Options) -> Vec<Explanation> {
 /// Returns the mistake in `datagram` as the first datagram of a client; `None` if it shows no mistake. Whether other
 /// first datagrams are wrong depends on the session, which is unknown here.
 #[must_use]
-pub fn first(datagram: &[u8], options: Options) -> Option<Stranger> {
+pub fn first(datagram: &[u8], options: Options) -> Option<OpensNothing> {
     let seen = datagram.get(..MAX_DATAGRAM).unwrap_or(datagram);
-    let what = Stranger::of(seen);
+    let what = OpensNothing::classify(seen);
     (options.dir != Some(Dir::S2c) && what.is_malformed()).then_some(what)
 }
 

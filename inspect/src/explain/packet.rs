@@ -2,7 +2,7 @@
 
 use teetap_wire::{
     Code, Control, Dir, Flags, HeaderBits, HeaderField, HeaderView, Layout, MAX_DATAGRAM, Note, Packet,
-    Place, Proto, Scratch, Token, TokenPlace,
+    Proto, RangeOf, Scratch, Token, TokenPlace,
     def::{Decoded, Registry, Secrets},
     huffman, is_connless,
 };
@@ -122,8 +122,8 @@ impl Walk {
         if let Ok(packet) = Packet::parse(self.proto, datagram, &mut scratch) {
             for note in packet.notes.iter().filter(|note| !is_own(note.code)) {
                 let (space, at) = match note.code.place() {
-                    Place::Datagram => (Space::Datagram, note.at),
-                    Place::Payload | Place::Message => (space, base + note.at),
+                    RangeOf::Datagram => (Space::Datagram, note.at),
+                    RangeOf::Payload | RangeOf::Message => (space, base + note.at),
                 };
                 self.tree.attach(0, space, Note { at, ..note });
             }

@@ -28,7 +28,7 @@ fn codes(reading: &Explanation) -> Vec<Code> {
     notes.map(|note| note.code).collect()
 }
 
-fn row<'r>(reading: &'r Explanation, label: &str) -> &'r Row {
+fn row<'r>(reading: &'r Explanation, label: &str) -> &'r ExplainRow {
     reading.rows.iter().find(|row| row.label == label).unwrap()
 }
 
@@ -110,13 +110,13 @@ fn a_first_datagram_shows_its_mistake() {
     };
     let mut request = b"\x10\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd".to_vec();
     request.resize(520, 0);
-    assert_eq!(first(&request, None), Some(Stranger::FlagOfSix));
-    assert_eq!(first(&request, Some(Dir::C2s)), Some(Stranger::FlagOfSix));
+    assert_eq!(first(&request, None), Some(OpensNothing::FlagOfSix));
+    assert_eq!(first(&request, Some(Dir::C2s)), Some(OpensNothing::FlagOfSix));
     // Servers never send such a datagram.
     assert_eq!(first(&request, Some(Dir::S2c)), None);
     // Bytes beyond the maximum that receivers read change nothing.
     request.resize(1500, 1);
-    assert_eq!(first(&request, None), Some(Stranger::FlagOfSix));
+    assert_eq!(first(&request, None), Some(OpensNothing::FlagOfSix));
     let text = text::text(
         first(&request, None),
         &explain(&request, options(Secrets::Hide)),

@@ -4,9 +4,9 @@
 
 use std::fmt::Write as _;
 
-use teetap_wire::{Dir, Note, Stranger};
+use teetap_wire::{Dir, Note, OpensNothing};
 
-use super::{Explanation, Kind, Row, Space, guard::pairs, shown};
+use super::{ExplainRow, Explanation, Kind, Space, guard::pairs, shown};
 
 /// Width of a line in columns if the width of the output is unknown.
 pub const WIDTH: usize = 100;
@@ -44,7 +44,7 @@ impl Page {
 /// Renders the mistake of a first datagram, if there is one, the list of variants, and the rows of the variants that
 /// fit, or of the best variant. Lines have at most `width` columns, or [`MIN_WIDTH`] if `width` is less.
 #[must_use]
-pub fn text(first: Option<Stranger>, readings: &[Explanation], width: usize) -> String {
+pub fn text(first: Option<OpensNothing>, readings: &[Explanation], width: usize) -> String {
     let page = Page::new(width);
     let mut out = String::new();
     if let Some(what) = first {
@@ -105,7 +105,7 @@ fn whole(page: Page, reading: &Explanation, out: &mut String) {
     }
 }
 
-fn line(page: Page, row: &Row, out: &mut String) {
+fn line(page: Page, row: &ExplainRow, out: &mut String) {
     let span = row.span;
     let place = match (row.kind, span.len) {
         (Kind::Bits(_), _) => String::new(),

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, ops::Range};
 
 use teetap_wire::{Note, def::Secrets};
 
-use super::{Kind, Row, Space, Span};
+use super::{ExplainRow, Kind, Space, Span};
 
 /// The text shown in place of a secret byte.
 pub(super) const HIDDEN: &str = "••";
@@ -12,7 +12,7 @@ pub(super) const HIDDEN: &str = "••";
 /// The rows, and the ranges of secret bytes.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<ExplainRow>,
     pub(super) secrets: Vec<Span>,
 }
 
@@ -40,7 +40,7 @@ impl Tree {
         label: impl Into<String>,
         value: impl Into<String>,
     ) -> usize {
-        self.rows.push(Row {
+        self.rows.push(ExplainRow {
             depth,
             span,
             kind,
@@ -101,9 +101,9 @@ impl Tree {
     /// `space`.
     pub(super) fn attach(&mut self, first: usize, space: Space, note: Note) {
         let (at, end) = (note.at, note.at + note.len);
-        let bytes = |row: &Row| row.kind == Kind::Bytes && holds(row.span, space, at, end);
-        let group = |row: &Row| row.kind == Kind::Group && holds_whole(row.span, space, at, end);
-        let find = |wanted: &dyn Fn(&Row) -> bool| {
+        let bytes = |row: &ExplainRow| row.kind == Kind::Bytes && holds(row.span, space, at, end);
+        let group = |row: &ExplainRow| row.kind == Kind::Group && holds_whole(row.span, space, at, end);
+        let find = |wanted: &dyn Fn(&ExplainRow) -> bool| {
             let rows = self.rows.iter().enumerate().skip(first);
             let found = rows.filter(|(_, row)| wanted(row));
             found

@@ -4,7 +4,7 @@ use std::fmt;
 
 use teetap_wire::{Code, Severity};
 
-use super::Row;
+use super::ExplainRow;
 
 /// How well a datagram fits a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +58,11 @@ impl Doubt {
 }
 
 /// Returns the weight, the verdict and the reasons.
-pub(super) fn weigh(rows: &[Row], doubts: Vec<Doubt>, facts: Vec<String>) -> (u32, Verdict, Vec<String>) {
+pub(super) fn weigh(
+    rows: &[ExplainRow],
+    doubts: Vec<Doubt>,
+    facts: Vec<String>,
+) -> (u32, Verdict, Vec<String>) {
     let doubtful = !doubts.is_empty();
     let mut against = doubts;
     let notes = rows.iter().flat_map(|row| &row.notes);

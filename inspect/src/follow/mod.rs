@@ -11,7 +11,7 @@ mod way;
 
 use std::collections::BTreeMap;
 
-use teetap_proxy::session::{SessionId, State, Time, What};
+use teetap_proxy::session::{EventKind, SessionId, State, Time};
 use teetap_wire::Seq;
 
 use crate::DecodedEvent;
@@ -20,14 +20,14 @@ pub use counts::{Count, Counts, Items, Packed};
 pub use leg::{Leg, LegState};
 pub use samples::{Rates, SECONDS, Samples};
 pub use session::{Followed, SILENCE};
-pub use way::{Missing, Point, Track, Way};
+pub use way::{DirectionStatistics, Missing, Point, Track};
 
 /// Maximum number of sessions followed. If there are more, the oldest closed session is forgotten first.
 pub const SESSIONS: usize = 256;
 
 /// The statistics of all sessions.
 #[derive(Clone, Debug, Default)]
-pub struct Follow {
+pub struct Statistics {
     sessions: BTreeMap<u32, Followed>,
     total: Counts,
 }
@@ -50,17 +50,17 @@ pub struct Resend {
     pub first: Option<Time>,
 }
 
-impl Follow {
+impl Statistics {
     /// Records an event. Returns how its datagram relates to earlier datagrams.
     pub fn event(&mut self, decoded: &DecodedEvent) -> Ties {
         let event = &decoded.event;
-        if let (What::Datagram(datagram), Some(reading)) = (&event.what, &decoded.reading) {
+        if let (EventKind::Datagram(datagram), Some(reading)) = (&event.what, &decoded.reading) {
             self.total.datagram(event.at, datagram, reading);
         }
         let Some(SessionId(id)) = event.session else {
             return Ties::default();
         };
-        if let What::Session(change) = &event.what
+        if let EventKind::Session(change) = &event.what
             && change.state == State::Opening
         {
             self.sessions.remove(&id);

@@ -2,13 +2,13 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use teetap_proxy::session::{Action, Datagram, Origin, SessionChange, State, Time, What};
+use teetap_proxy::session::{Action, Datagram, EventKind, Origin, SessionChange, State, Time};
 use teetap_wire::{Dir, Proto, Severity, Side, printable};
 
-use super::{Counts, Leg, LegState, Resend, Samples, Ties, Track, Way};
+use super::{Counts, DirectionStatistics, Leg, LegState, Resend, Samples, Ties, Track};
 use crate::{
     DecodedEvent, Reading,
-    reading::{Done, Layer, Message},
+    reading::{Layer, Message, MessageOutcome},
 };
 
 /// The statistics of one session.
@@ -46,8 +46,8 @@ pub struct Followed {
     receiving: Option<(i64, Time, u64)>,
     client_leg: Leg,
     server_leg: Leg,
-    c2s: Way,
-    s2c: Way,
+    c2s: DirectionStatistics,
+    s2c: DirectionStatistics,
 }
 
 /// Time without a datagram after which a peer counts as silent. The games send a datagram each second.
@@ -74,8 +74,8 @@ impl Followed {
             receiving: None,
             client_leg: Leg::default(),
             server_leg: Leg::default(),
-            c2s: Way::default(),
-            s2c: Way::default(),
+            c2s: DirectionStatistics::default(),
+            s2c: DirectionStatistics::default(),
         }
     }
 
@@ -90,7 +90,7 @@ impl Followed {
 
     /// Returns the sequence numbers in a direction.
     #[must_use]
-    pub const fn way(&self, dir: Dir) -> &Way {
+    pub const fn way(&self, dir: Dir) -> &DirectionStatistics {
         match dir {
             Dir::C2s => &self.c2s,
             Dir::S2c => &self.s2c,
@@ -124,7 +124,7 @@ impl Followed {
         }
     }
 
-    fn way_mut(&mut self, dir: Dir) -> &mut Way {
+    fn way_mut(&mut self, dir: Dir) -> &mut DirectionStatistics {
         match dir {
             Dir::C2s => &mut self.c2s,
             Dir::S2c => &mut self.s2c,
@@ -134,14 +134,14 @@ impl Followed {
     pub(super) fn event(&mut self, decoded: &DecodedEvent) -> Ties {
         self.last = decoded.event.at;
         match &decoded.event.what {
-            What::Session(change) => self.change(change, decoded.player.as_deref()),
-            What::Datagram(datagram) => {
+            EventKind::Session(change) => self.change(change, decoded.player.as_deref()),
+            EventKind::Datagram(datagram) => {
                 self.proto.get_or_insert(datagram.proto);
                 if let Some(reading) = &decoded.reading {
                     return self.datagram(self.last, datagram, reading);
                 }
             }
-            What::Connless(_) | What::Notice(_) | What::Answer(_) => {}
+            EventKind::Connless(_) | EventKind::Notice(_) | EventKind::Answer(_) => {}
         }
         Ties::default()
     }
@@ -235,7 +235,7 @@ impl Followed {
         let (from, to) = (dir.sender(), dir.receiver());
         let placed = matches!(
             message.done,
-            Done::Placed(Action::Pass | Action::Edit | Action::Repeat)
+            MessageOutcome::Placed(Action::Pass | Action::Edit | Action::Repeat)
         );
         let left = message.vital && placed;
         if let Some(seq) = message.seq {
@@ -275,8 +275,8 @@ impl Followed {
 
     fn outcome(&mut self, message: &Message) {
         match message.done {
-            Done::Placed(Action::Drop | Action::Lose) => self.dropped += 1,
-            Done::Placed(Action::Edit) => self.edited += 1,
+            MessageOutcome::Placed(Action::Drop | Action::Lose) => self.dropped += 1,
+            MessageOutcome::Placed(Action::Edit) => self.edited += 1,
             _ => {}
         }
         let is_made = matches!(message.origin, Origin::Rule | Origin::User);

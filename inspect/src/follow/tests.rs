@@ -14,7 +14,7 @@ const READY: &[u8] = b"\x25";
 
 struct Feed {
     decoder: Decoder,
-    follow: Follow,
+    follow: Statistics,
     ms: u64,
 }
 
@@ -22,12 +22,12 @@ impl Feed {
     fn new() -> Self {
         Self {
             decoder: Decoder::new(Registry::builtin()),
-            follow: Follow::default(),
+            follow: Statistics::default(),
             ms: 0,
         }
     }
 
-    fn push(&mut self, session: u32, what: What) -> Ties {
+    fn push(&mut self, session: u32, what: EventKind) -> Ties {
         self.ms += 10;
         let event = Event {
             at: Time(self.ms * 1000),
@@ -48,14 +48,14 @@ impl Feed {
             Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, &bytes, std::iter::empty())
         };
         datagram.placed = [Placed::new(left.then_some(Seq::new(seq)), action)].into();
-        self.push(1, What::Datagram(datagram))
+        self.push(1, EventKind::Datagram(datagram))
     }
 
     fn ack(&mut self, ack: u16) {
         let bytes = testing::chunks(ack, false, &[]);
         self.push(
             1,
-            What::Datagram(Datagram::passed(Dir::S2c, Proto::V7, &bytes, None)),
+            EventKind::Datagram(Datagram::passed(Dir::S2c, Proto::V7, &bytes, None)),
         );
     }
 
@@ -120,7 +120,7 @@ fn an_ack_of_the_server_ends_the_trip_on_its_leg() {
 #[test]
 fn sessions_are_bounded_and_one_that_opens_again_is_new() {
     let mut feed = Feed::new();
-    let change = |state| What::Session(testing::session(state, Proto::V7));
+    let change = |state| EventKind::Session(testing::session(state, Proto::V7));
     for id in 0..300 {
         feed.push(id, change(State::Opening));
         if id == 7 {
@@ -142,7 +142,7 @@ fn a_recorded_game_has_all_values() {
     let mut playback = Playback::pcap(BufReader::new(File::open(path).unwrap())).unwrap();
     let mut decoder = Decoder::new(Registry::builtin());
     decoder.measure_items();
-    let mut follow = Follow::default();
+    let mut follow = Statistics::default();
     while let Some(item) = playback.read().unwrap() {
         if let Item::Event(event) = item {
             follow.event(&decoder.decode(event));

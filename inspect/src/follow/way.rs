@@ -58,7 +58,7 @@ pub(super) struct First {
 
 /// One direction of a session.
 #[derive(Clone, Debug, Default)]
-pub struct Way {
+pub struct DirectionStatistics {
     newest: Option<Seq>,
     seen: VecDeque<First>,
     /// The last number on each line of the plot.
@@ -66,7 +66,7 @@ pub struct Way {
     points: VecDeque<Point>,
 }
 
-impl Way {
+impl DirectionStatistics {
     /// Returns the points of the plot, oldest first.
     pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
         self.points.iter().copied()
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_jump_is_missing_messages_and_a_late_one_is_not() {
-        let mut way = Way::default();
+        let mut way = DirectionStatistics::default();
         let mut take = |seq| way.on_number(Seq::new(seq), AT, true);
         assert_eq!(take(1022), None, "the beginning may have been missed");
         assert_eq!(take(1023), None);
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_plot_counts_on_where_numbers_wrap() {
-        let mut way = Way::default();
+        let mut way = DirectionStatistics::default();
         for seq in [1022, 1023, 1023, 0, 1, 1023] {
             way.plot(Track::SeqIn, Seq::new(seq), AT);
         }

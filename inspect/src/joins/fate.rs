@@ -12,7 +12,7 @@ use teetap_wire::{
 use super::flaw::Flaw;
 use crate::{
     Reading,
-    reading::{Done, Layer, Message},
+    reading::{Layer, Message, MessageOutcome},
     stream::Fact,
 };
 
@@ -24,12 +24,12 @@ pub(super) enum Fate {
     /// The message has no effect, because an earlier copy was delivered or a later copy will be.
     Nothing,
     /// The receiver does not get the message or drops it.
-    Lost(Why),
+    Lost(LossReason),
 }
 
 /// The reason why a message has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum LossReason {
     /// The receiver drops the whole datagram.
     Datagram(Code),
     /// The receiver drops the message. The text has the received and expected values, if known.
@@ -47,7 +47,7 @@ pub(super) enum Why {
     Verdict(MessageVerdict, &'static str),
 }
 
-impl Why {
+impl LossReason {
     /// Returns the note with the same meaning, if there is one.
     pub(super) const fn note(&self) -> Option<Code> {
         match self {
@@ -64,7 +64,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for LossReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Datagram(code) => write!(
@@ -103,7 +103,7 @@ impl fmt::Display for Why {
 
 /// Returns the fate of a message on its way to the receiver. Does not check whether the receiver accepts such messages
 /// at this stage of the join.
-pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> Fate {
+pub(super) fn delivery_of(message: &Message, datagram: &Datagram, reading: &Reading) -> Fate {
     let names = || {
         let names: Vec<&str> = message.rules.iter().map(|name| &**name).collect();
         match names.is_empty() {
@@ -112,20 +112,22 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
         }
     };
     match message.done {
-        Done::Placed(Action::Drop | Action::Lose) => return Fate::Lost(Why::Rule(names())),
-        Done::Placed(Action::Hold) => return Fate::Lost(Why::Held(names())),
-        Done::Placed(Action::Known | Action::Refuse) | Done::Discarded => return Fate::Nothing,
-        Done::Placed(Action::Gap | Action::Pass | Action::Edit | Action::Repeat)
-        | Done::Refused
-        | Done::Ended => {}
+        MessageOutcome::Placed(Action::Drop | Action::Lose) => return Fate::Lost(LossReason::Rule(names())),
+        MessageOutcome::Placed(Action::Hold) => return Fate::Lost(LossReason::Held(names())),
+        MessageOutcome::Placed(Action::Known | Action::Refuse) | MessageOutcome::Discarded => {
+            return Fate::Nothing;
+        }
+        MessageOutcome::Placed(Action::Gap | Action::Pass | Action::Edit | Action::Repeat)
+        | MessageOutcome::Refused
+        | MessageOutcome::Ended => {}
     }
     if let Some(lost) = lost(datagram) {
-        return Fate::Lost(Why::Link(lost));
+        return Fate::Lost(LossReason::Link(lost));
     }
     let of_datagram = datagram.notes.iter();
     let mut notes = of_datagram.chain(reading.notes.iter().copied());
     if let Some(note) = notes.find(|note| note.code.has(Property::DropsDatagram)) {
-        return Fate::Lost(Why::Datagram(note.code));
+        return Fate::Lost(LossReason::Datagram(note.code));
     }
     let mut notes = message.notes.iter();
     let is_checked = message
@@ -136,22 +138,22 @@ pub(super) fn of(message: &Message, datagram: &Datagram, reading: &Reading) -> F
     {
         Some(note) => {
             let values = reading.detail(note).map(|detail| detail.fact.to_string());
-            Fate::Lost(Why::Message(note.code, values))
+            Fate::Lost(LossReason::Message(note.code, values))
         }
-        None if message.done == Done::Placed(Action::Gap) => Fate::Nothing,
+        None if message.done == MessageOutcome::Placed(Action::Gap) => Fate::Nothing,
         None => Fate::Arrives,
     }
 }
 
 /// Returns the name of the message that the sender meant, and the reason, if the message was sent under a wrong id.
-pub(super) fn meant(message: &Message, reading: &Reading) -> Option<(&'static str, Why)> {
+pub(super) fn meant(message: &Message, reading: &Reading) -> Option<(&'static str, LossReason)> {
     let code = Code::WrongId;
     let mut notes = message.notes.iter();
     let detail = reading.detail(notes.find(|note| note.code == code)?)?;
     let Fact::OtherId(other) = &detail.fact else {
         return None;
     };
-    Some((other.name, Why::Message(code, Some(other.to_string()))))
+    Some((other.name, LossReason::Message(code, Some(other.to_string()))))
 }
 
 /// Returns the reason if link lines lost all copies of a datagram; `None` if at least one copy was sent.

@@ -1,6 +1,6 @@
 //! Faults of joins, for programs that check sessions.
 
-use teetap_proxy::session::{Event, Notice, SessionId, Time, What};
+use teetap_proxy::session::{Event, EventKind, Notice, SessionId, Time};
 use teetap_wire::{Severity, Side};
 
 use super::{Join, JoinOutcome};
@@ -35,7 +35,7 @@ impl Finding {
     /// may still be loading the map.
     #[must_use]
     pub fn of_event(event: &Event) -> Option<Self> {
-        let What::Notice(
+        let EventKind::Notice(
             notice @ Notice::LoginStalled {
                 from, waits_for, why, ..
             },

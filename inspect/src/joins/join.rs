@@ -149,7 +149,7 @@ impl Join {
             Ended::Closed {
                 by: Some(Side::Server),
                 reason: Some(reason),
-            } => Rejection::of(reason),
+            } => Rejection::from_reason(reason),
             _ => None,
         }
     }

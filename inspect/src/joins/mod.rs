@@ -24,7 +24,7 @@ mod tests;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use teetap_proxy::session::{Datagram, Event, SessionChange, SessionId, State, Time, What};
+use teetap_proxy::session::{Datagram, Event, EventKind, SessionChange, SessionId, State, Time};
 use teetap_rules::context::SESSIONS;
 use teetap_wire::Side;
 
@@ -32,7 +32,7 @@ pub use finding::Finding;
 pub use join::{Delayed, Ended, Join, JoinOutcome, PassedStep};
 
 use crate::Reading;
-use follow::Follow;
+use follow::JoinProgress;
 
 #[cfg(doc)]
 use teetap_wire::receiver::JoinKind;
@@ -50,7 +50,7 @@ pub const FOR_ACK: Duration = Duration::from_millis(300);
 /// Tracks the joins of all sessions, at most [`SESSIONS`].
 #[derive(Default)]
 pub struct JoinTracker {
-    joins: BTreeMap<SessionId, Follow>,
+    joins: BTreeMap<SessionId, JoinProgress>,
     /// Earliest time at which a join may stall; `None` if no join can stall.
     next: Option<Time>,
     /// The join ended by the last event.
@@ -97,8 +97,8 @@ impl JoinTracker {
     /// Records an event other than a datagram.
     pub(crate) fn event(&mut self, event: &Event) {
         match (&event.what, event.session) {
-            (What::Session(change), Some(session)) => self.change(event.at, session, change),
-            (What::Notice(notice), Some(session)) => {
+            (EventKind::Session(change), Some(session)) => self.change(event.at, session, change),
+            (EventKind::Notice(notice), Some(session)) => {
                 if let Some(join) = self.joins.get_mut(&session) {
                     join.notice(notice);
                 }
@@ -116,7 +116,8 @@ impl JoinTracker {
                 if self.joins.len() >= SESSIONS {
                     self.joins.pop_first();
                 }
-                self.joins.insert(session, Follow::new(session, at, change.proto));
+                self.joins
+                    .insert(session, JoinProgress::new(session, at, change.proto));
                 self.expect(at);
             }
             State::Online => {
@@ -190,7 +191,7 @@ impl JoinTracker {
         Some(Event {
             at,
             session: Some(session),
-            what: What::Notice(stalled),
+            what: EventKind::Notice(stalled),
         })
     }
 

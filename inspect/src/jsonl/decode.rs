@@ -4,7 +4,7 @@
 //! line, which may contain secrets.
 
 use teetap_proxy::{
-    session::{Connless, Ends, Event, SessionId, What},
+    session::{Connless, Ends, Event, EventKind, SessionId},
     words::UNKNOWN,
 };
 use teetap_wire::{Code, Dir};
@@ -26,11 +26,11 @@ pub(super) struct Parent {
 
 impl Parent {
     /// Returns the identity of a datagram event; `None` for other items.
-    pub(super) fn of(item: &Item) -> Option<Self> {
+    pub(super) fn from_item(item: &Item) -> Option<Self> {
         match item {
             Item::Event(Event {
                 session,
-                what: What::Datagram(datagram),
+                what: EventKind::Datagram(datagram),
                 ..
             }) => Some(Self {
                 session: session.map(|session| session.0),
@@ -113,12 +113,12 @@ fn item(head: &Head<'_>, body: Body<'_>) -> Option<Item> {
         }
         Body::Gap(gap) => return Some(Item::Gap { at, lost: gap.lost }),
         Body::Finding(_) | Body::Replay(_) | Body::Summary(_) => return None,
-        Body::Log(log) => What::Notice(log.notice()),
-        Body::Notice(notice) => What::Notice(notice.notice()),
-        Body::Answer(answer) => What::Answer(answer.answer()),
+        Body::Log(log) => EventKind::Notice(log.notice()),
+        Body::Notice(notice) => EventKind::Notice(notice.notice()),
+        Body::Answer(answer) => EventKind::Answer(answer.answer()),
         Body::Session(session) => session.change(|reason| reason.into_bytes().into()),
         Body::Datagram(datagram) => datagram.datagram(),
-        Body::Message(message) => What::Connless(connless(message)?),
+        Body::Message(message) => EventKind::Connless(connless(message)?),
     };
     Some(Item::Event(Event {
         at,

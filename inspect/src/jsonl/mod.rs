@@ -20,7 +20,7 @@ use std::{
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::{Checked, Hex},
-    session::{Action, Connless, Datagram, Level, Origin, Time, Traffic, What},
+    session::{Action, Connless, Datagram, EventKind, Level, Origin, Time, Traffic},
     words::Word,
 };
 use teetap_wire::{
@@ -48,7 +48,7 @@ use crate::{
     snapshot,
 };
 use schema::{
-    ActionBody, Body, FindingBody, HeaderBody, Line, MessageBody, NoteBody, PlacedBody, ReplayBody,
+    ActionBody, Body, FindingBody, HeaderBody, JsonLine, MessageBody, NoteBody, PlacedBody, ReplayBody,
     StartBody, Summary, TallyBody,
 };
 
@@ -111,7 +111,7 @@ pub fn answer(
 
 /// Appends the lines of an event that this style shows.
 pub fn event(decoded: &DecodedEvent, style: Style, out: &mut Vec<u8>) {
-    let lines = EventLines::of(decoded, style);
+    let lines = EventLines::from_event(decoded, style);
     for one in &lines.list {
         line(&lines, one, style, out);
     }
@@ -128,21 +128,21 @@ pub fn line(lines: &EventLines<'_>, line: &lines::Line, style: Style, out: &mut 
 /// Returns the object of a line; `None` if another line's object contains it.
 fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Option<Body<'a>> {
     Some(match (&line.about, &lines.event.what, lines.reading) {
-        (About::Session { player }, What::Session(change), _) => {
+        (About::Session { player }, EventKind::Session(change), _) => {
             Body::Session(SessionBody::new(change, player.clone(), printable))
         }
-        (About::Notice, What::Notice(notice), _) => {
+        (About::Notice, EventKind::Notice(notice), _) => {
             Body::Notice(NoticeBody::of_viewer(notice, style.secrets))
         }
-        (About::Answer, What::Answer(answer), _) => Body::Answer(AnswerBody::new(answer)),
-        (About::Connless, What::Connless(connless), Some(reading)) => {
+        (About::Answer, EventKind::Answer(answer), _) => Body::Answer(AnswerBody::new(answer)),
+        (About::Connless, EventKind::Connless(connless), Some(reading)) => {
             let message = reading.messages.first()?;
             Body::Message(connless_body(connless, (reading, message), style))
         }
-        (About::Datagram, What::Datagram(datagram), Some(reading)) => {
+        (About::Datagram, EventKind::Datagram(datagram), Some(reading)) => {
             Body::Datagram(datagram_body(datagram, reading, style))
         }
-        (About::Message { index, with_datagram }, What::Datagram(datagram), Some(reading)) => {
+        (About::Message { index, with_datagram }, EventKind::Datagram(datagram), Some(reading)) => {
             let message = lines.message(*index)?;
             let notes = explained(&lines.notes(message, *with_datagram), (reading, message));
             Body::Message(message_body(datagram, (reading, message), notes, style))
@@ -381,7 +381,7 @@ fn uuid(bytes: [u8; 16]) -> String {
 }
 
 fn write(at: Time, session: Option<u32>, body: &Body<'_>, out: &mut Vec<u8>) {
-    let line = Line {
+    let line = JsonLine {
         v: VERSION,
         t: seconds(at),
         event: body.event(),

@@ -7,7 +7,7 @@
 use std::io::BufRead;
 
 use crate::recording::{Item, ReadError, Tally};
-use teetap_proxy::session::{State, What};
+use teetap_proxy::session::{EventKind, State};
 use teetap_wire::Dir;
 
 use super::{
@@ -163,7 +163,7 @@ impl<R: BufRead> Lines<R> {
         match item {
             Some(Item::Start { run, .. }) => self.is_of_others = run.is_none(),
             Some(item) => {
-                if let Some(parent) = Parent::of(item) {
+                if let Some(parent) = Parent::from_item(item) {
                     self.has_bytes = true;
                     self.parent = Some(parent);
                 }
@@ -188,7 +188,7 @@ impl<R: BufRead> Lines<R> {
         };
         self.tally.until = self.tally.until.max(event.at);
         let (dir, received, packets) = match &event.what {
-            What::Datagram(datagram) => {
+            EventKind::Datagram(datagram) => {
                 let received = datagram.received();
                 (
                     datagram.dir,
@@ -196,11 +196,11 @@ impl<R: BufRead> Lines<R> {
                     usize::from(received.is_some()) + datagram.sent().count(),
                 )
             }
-            What::Connless(connless) => {
+            EventKind::Connless(connless) => {
                 let packets = 1 + usize::from(connless.sent.is_some());
                 (connless.dir, Some(&connless.bytes[..]), packets)
             }
-            What::Session(change) => {
+            EventKind::Session(change) => {
                 let is_new = change.state == State::Online
                     && event
                         .session
@@ -208,7 +208,7 @@ impl<R: BufRead> Lines<R> {
                 self.tally.sessions += u64::from(is_new);
                 return;
             }
-            What::Notice(_) | What::Answer(_) => return,
+            EventKind::Notice(_) | EventKind::Answer(_) => return,
         };
         self.tally.packets += if self.is_of_others { 1 } else { packets as u64 };
         if let Some(received) = received {

@@ -38,7 +38,7 @@ fn put(event: &Event, style: Style, decoder: &mut Decoder, out: &mut Vec<u8>) {
     super::event(&decoder.decode(event.clone()), style, out);
 }
 
-fn lines(what: What, style: Style) -> Vec<Value> {
+fn lines(what: EventKind, style: Style) -> Vec<Value> {
     let mut out = Vec::new();
     put(
         &Event {
@@ -71,12 +71,12 @@ fn pick<const N: usize>(line: &Value, fields: [&str; N]) -> Value {
     fields.map(|field| line[field].clone()).to_vec().into()
 }
 
-fn traffic(came: Vec<u8>, left: &[&[u8]], change: impl FnOnce(&mut Datagram)) -> What {
+fn traffic(came: Vec<u8>, left: &[&[u8]], change: impl FnOnce(&mut Datagram)) -> EventKind {
     let came: &'static [u8] = came.leak();
     let mut datagram = Datagram::new(Dir::S2c, Proto::V7, Origin::Peer, came, left.iter().copied());
     datagram.ordinal = 31;
     change(&mut datagram);
-    What::Datagram(datagram)
+    EventKind::Datagram(datagram)
 }
 
 #[test]
@@ -159,13 +159,13 @@ fn sessions_logs_connless_and_gaps() {
         ..session(State::Closed, Proto::V65)
     };
     assert_eq!(
-        lines(What::Session(change), style(Verbosity::Messages)),
+        lines(EventKind::Session(change), style(Verbosity::Messages)),
         [json!({
             "v": 2, "t": 12.418_001, "event": "session", "session": 2, "state": "closed", "proto": "0.6.5",
             "client": "127.0.0.1:4", "upstream": "127.0.0.1:5", "by": "server", "reason": "full", "name": null,
         })]
     );
-    let got = lines(What::Notice(Notice::EarlyClose), style(Verbosity::Messages));
+    let got = lines(EventKind::Notice(Notice::EarlyClose), style(Verbosity::Messages));
     assert_eq!(
         got,
         [json!({
@@ -178,7 +178,7 @@ fn sessions_logs_connless_and_gaps() {
         b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01",
         None,
     );
-    let got = &lines(What::Connless(request), style(Verbosity::Messages))[0];
+    let got = &lines(EventKind::Connless(request), style(Verbosity::Messages))[0];
     assert_eq!(
         pick(got, ["layer", "name", "client"]),
         json!(["connless", "request_info", "127.0.0.1:4"])
@@ -197,7 +197,7 @@ fn a_session_has_the_name_of_its_player_once_that_is_known() {
     let (mut decoder, mut out) = (decoder(), Vec::new());
     // The 0.7 `cl_start_info`, up to the name.
     let named = chunks(0, false, &[(Some(1), b"\x36\x1b tee\0")]);
-    let state = |state| What::Session(session(state, Proto::V7));
+    let state = |state| EventKind::Session(session(state, Proto::V7));
     let whats = [
         state(State::Online),
         traffic(named.clone(), &[&named], |datagram| datagram.dir = Dir::C2s),
@@ -298,7 +298,7 @@ fn times_have_at_most_six_places() {
 }
 
 /// Returns the lines that `--json -vv` prints for these events.
-fn recorded(whats: &[What]) -> Vec<u8> {
+fn recorded(whats: &[EventKind]) -> Vec<u8> {
     let mut out = Vec::new();
     for (at, what) in (1_u32..).zip(whats) {
         let event = Event {
@@ -311,8 +311,8 @@ fn recorded(whats: &[What]) -> Vec<u8> {
     out
 }
 
-fn answer(result: Result<(), Cow<'static, str>>) -> What {
-    What::Answer(Answer {
+fn answer(result: Result<(), Cow<'static, str>>) -> EventKind {
+    EventKind::Answer(Answer {
         id: CommandId(u64::MAX),
         result,
         held: None,

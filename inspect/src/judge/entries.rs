@@ -2,13 +2,13 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use teetap_proxy::session::{SessionChange, SessionId, State, Stranger, Time};
+use teetap_proxy::session::{OpensNothing, SessionChange, SessionId, State, Time};
 use teetap_wire::Severity;
 
 use super::{
-    finding::{Finding, Place},
-    finding_code::{LedBy, Role, Topic},
-    peers::{By, Peers, Program},
+    finding::{Finding, Occurrence},
+    finding_code::{PossibleCause, Role, Topic},
+    peers::{Culprit, PeerRelease, Peers},
 };
 
 /// Maximum number of findings kept.
@@ -34,37 +34,37 @@ pub(super) struct Entries {
 #[derive(Debug, Default)]
 pub(super) struct Session {
     pub(super) peers: Peers,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<Oddity>,
 }
 
 /// One kind of oddity caused by one peer, with its first occurrence and count.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct Oddity {
     topic: Topic,
-    by: By,
+    by: Culprit,
     text: Cow<'static, str>,
     detail: Option<String>,
-    first: Place,
+    first: Occurrence,
     last: Time,
     count: u64,
     /// The kind of stranger; `None` if the entry is not about a stranger.
-    pub(super) stranger: Option<Stranger>,
+    pub(super) stranger: Option<OpensNothing>,
     /// True if the oddity may lead to a consequence.
     pub(super) leads: bool,
     /// The faults that may have led to this consequence.
-    pub(super) led_by: LedBy,
+    pub(super) led_by: PossibleCause,
     /// Overrides the role of the topic.
     pub(super) role: Option<Role>,
     /// Overrides the severity of the topic.
     pub(super) severity: Option<Severity>,
 }
 
-impl Entry {
+impl Oddity {
     pub(super) fn new(
         topic: Topic,
-        by: By,
+        by: Culprit,
         (text, detail): (Cow<'static, str>, Option<String>),
-        first: Place,
+        first: Occurrence,
     ) -> Self {
         Self {
             topic,
@@ -76,7 +76,7 @@ impl Entry {
             count: 1,
             stranger: None,
             leads: topic.leads(),
-            led_by: LedBy::Any,
+            led_by: PossibleCause::Any,
             role: None,
             severity: None,
         }
@@ -91,7 +91,7 @@ impl Entry {
         self.last = self.last.max(at);
     }
 
-    fn finding(&self, session: Option<SessionId>, run: u32, program: Option<Program>) -> Finding {
+    fn finding(&self, session: Option<SessionId>, run: u32, program: Option<PeerRelease>) -> Finding {
         let role = self.role.unwrap_or_else(|| self.topic.role());
         Finding {
             topic: self.topic,
@@ -122,7 +122,12 @@ impl Entries {
     }
 
     /// Returns the existing entry for this kind of oddity and this side; `None` if there is none.
-    pub(super) fn known(&mut self, session: Option<SessionId>, topic: Topic, by: By) -> Option<&mut Entry> {
+    pub(super) fn known(
+        &mut self,
+        session: Option<SessionId>,
+        topic: Topic,
+        by: Culprit,
+    ) -> Option<&mut Oddity> {
         self.known_of(session, (topic, by, None))
     }
 
@@ -130,8 +135,8 @@ impl Entries {
     pub(super) fn known_of(
         &mut self,
         session: Option<SessionId>,
-        key: (Topic, By, Option<Stranger>),
-    ) -> Option<&mut Entry> {
+        key: (Topic, Culprit, Option<OpensNothing>),
+    ) -> Option<&mut Oddity> {
         let session = self.sessions.get_mut(&session)?;
         let mut entries = session.entries.iter_mut();
         entries.find(|entry| (entry.topic, entry.by, entry.stranger) == key)

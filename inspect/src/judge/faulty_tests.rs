@@ -111,7 +111,7 @@ fn differences(first: Option<&Finding>, (_, code, got, expected, consequence): R
         }
     };
     check(first.topic.name() == code, "code");
-    check(first.by == By::Client && first.role != Role::Network, "side");
+    check(first.by == Culprit::Client && first.role != Role::Network, "side");
     check(is_said(got), "got");
     check(is_said(expected), "expected");
     check(!consequence.is_empty() && is_said(consequence), "consequence");
@@ -202,7 +202,7 @@ fn the_server_is_not_accused_of_a_fault_of_the_client() {
             let (found, _) = findings(&Setting::new(*variant, 0), Some(fault));
             let mut list = found.list.iter();
             let accused = list.find(|one| {
-                one.by == By::Server && one.role == Role::Fault && one.severity == Severity::Error
+                one.by == Culprit::Server && one.role == Role::Fault && one.severity == Severity::Error
             });
             assert!(
                 accused.is_none(),
@@ -234,7 +234,7 @@ fn short_sessions_have_the_likeliest_reason() {
                     let sentence = first
                         .sentence()
                         .replace("had no effect: it was", "had no effect: info was");
-                    first.by == By::Client && sentence.contains(reason)
+                    first.by == Culprit::Client && sentence.contains(reason)
                 }),
                 _ => differences(first, row).is_empty(),
             };

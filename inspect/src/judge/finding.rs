@@ -6,8 +6,8 @@ use teetap_proxy::session::{SessionId, Time};
 use teetap_wire::{Dir, Severity};
 
 use super::{
-    finding_code::{LedBy, Role, Topic},
-    peers::{By, Program},
+    finding_code::{PossibleCause, Role, Topic},
+    peers::{Culprit, PeerRelease},
 };
 
 /// An oddity that a peer showed at least once in a session.
@@ -24,15 +24,15 @@ pub struct Finding {
     /// Number of the run in the recording, from 1.
     pub run: u32,
     /// The side that is responsible for the oddity.
-    pub by: By,
+    pub by: Culprit,
     /// The release of that side; `None` if unknown.
-    pub program: Option<Program>,
+    pub program: Option<PeerRelease>,
     /// Explains the oddity and how the receiver reacts.
     pub text: Cow<'static, str>,
     /// The value received at the first occurrence and the value expected instead; `None` if the oddity has no values.
     pub detail: Option<String>,
     /// The first occurrence.
-    pub first: Place,
+    pub first: Occurrence,
     /// Time of the last occurrence.
     pub last: Time,
     /// Number of occurrences, at least 1.
@@ -40,12 +40,12 @@ pub struct Finding {
     /// True if the oddity may lead to a consequence.
     pub(super) leads: bool,
     /// The faults that may have led to this consequence.
-    pub(super) led_by: LedBy,
+    pub(super) led_by: PossibleCause,
 }
 
 /// Where in the traffic a finding was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Occurrence {
     /// The time.
     pub at: Time,
     /// The direction; `None` if the finding is about no direction.
@@ -61,7 +61,7 @@ pub struct Place {
     pub client: Option<SocketAddr>,
 }
 
-impl Place {
+impl Occurrence {
     /// Creates a place with a time and nothing else.
     #[must_use]
     pub const fn at(at: Time) -> Self {

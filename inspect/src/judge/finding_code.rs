@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use teetap_proxy::session::{Notice, Stranger};
+use teetap_proxy::session::{Notice, OpensNothing};
 use teetap_wire::{Code, Property, Severity, def::suggest};
 
 /// The kind of a finding.
@@ -16,7 +16,7 @@ pub enum Topic {
 
 /// The faults that may have led to a consequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum LedBy {
+pub(super) enum PossibleCause {
     /// Any earlier fault, except a harmless warning.
     #[default]
     Any,
@@ -111,13 +111,13 @@ impl FindingCode {
 
     /// Returns the code for a notice; `None` if the notice is not a finding.
     #[must_use]
-    pub const fn of(notice: &Notice) -> Option<Self> {
+    pub const fn from_notice(notice: &Notice) -> Option<Self> {
         Some(match notice {
             Notice::UnknownSender { what, .. } => match what {
-                Stranger::ShortTokenRequest => Self::ShortTokenRequest,
-                Stranger::ForeignToken | Stranger::BrowserToken => Self::ForeignToken,
-                Stranger::RefusedTokenRequest => Self::ProtocolRefused,
-                Stranger::Running | Stranger::Close => Self::NoSession,
+                OpensNothing::ShortTokenRequest => Self::ShortTokenRequest,
+                OpensNothing::ForeignToken | OpensNothing::BrowserToken => Self::ForeignToken,
+                OpensNothing::RefusedTokenRequest => Self::ProtocolRefused,
+                OpensNothing::Running | OpensNothing::Close => Self::NoSession,
                 _ => Self::OpensNothing,
             },
             Notice::OtherProtocol { .. } => Self::OtherProtocol,

@@ -2,7 +2,7 @@
 
 use teetap_wire::{Side, printable};
 
-use super::{finding::Finding, finding_code::Topic, peers::By};
+use super::{finding::Finding, finding_code::Topic, peers::Culprit};
 
 /// Selects the findings to report.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl Wanted {
 
 impl Ignored {
     fn covers(self, finding: &Finding) -> bool {
-        let is_by = self.by.is_none_or(|side| By::from(side) == finding.by);
+        let is_by = self.by.is_none_or(|side| Culprit::from(side) == finding.by);
         self.topic == finding.topic && is_by
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use teetap_proxy::session::What;
+use teetap_proxy::session::EventKind;
 use teetap_wire::def::Secrets;
 
 use super::{Findings, Judge, peers::Peers};
@@ -12,9 +12,9 @@ use crate::{DecodedEvent, Stated};
 ///
 /// The decoder records every event here directly, so that no finding is lost if an output falls behind.
 #[derive(Clone, Debug)]
-pub struct Live(Arc<Mutex<Judge>>);
+pub struct SharedJudge(Arc<Mutex<Judge>>);
 
-impl Live {
+impl SharedJudge {
     /// Creates an empty collection that shows or hides secrets. `stated` is shared with the decoder.
     #[must_use]
     pub fn new(secrets: Secrets, stated: Stated) -> Self {
@@ -48,12 +48,12 @@ impl Live {
 /// Returns true if an event may lead to a finding or identify a peer. All other events are skipped before the lock.
 fn may_matter(decoded: &DecodedEvent) -> bool {
     match (&decoded.event.what, &decoded.reading) {
-        (What::Datagram(datagram), Some(reading)) => {
+        (EventKind::Datagram(datagram), Some(reading)) => {
             !reading.notes.is_empty()
                 || reading.messages.iter().any(|message| !message.notes.is_empty())
                 || Peers::may_learn(datagram, reading)
         }
-        (What::Datagram(_) | What::Connless(_), None) | (What::Answer(_), _) => false,
-        (What::Connless(_), Some(_)) | (What::Session(_) | What::Notice(_), _) => true,
+        (EventKind::Datagram(_) | EventKind::Connless(_), None) | (EventKind::Answer(_), _) => false,
+        (EventKind::Connless(_), Some(_)) | (EventKind::Session(_) | EventKind::Notice(_), _) => true,
     }
 }

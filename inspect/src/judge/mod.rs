@@ -37,15 +37,15 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-use teetap_proxy::session::{Event, Time, What};
+use teetap_proxy::session::{Event, EventKind, Time};
 use teetap_wire::def::Secrets;
 
 pub use entries::{MOST, SESSIONS};
-pub use finding::{Finding, Place};
+pub use finding::{Finding, Occurrence};
 pub use finding_code::{FindingCode, Role, Topic};
 pub use known::{Ignored, Wanted, named};
-pub use live::Live;
-pub use peers::{By, Program};
+pub use live::SharedJudge;
+pub use peers::{Culprit, PeerRelease};
 pub use rank::{Counts, Findings};
 pub use report::Report;
 
@@ -87,7 +87,7 @@ impl Judge {
 
     /// Decodes and records an item of a recording, after the decoder's own events that were due before it. Returns the
     /// event of the item so that its memory can be reused.
-    pub fn take(&mut self, item: Item, decoder: &mut Decoder) -> Option<Event> {
+    pub fn record(&mut self, item: Item, decoder: &mut Decoder) -> Option<Event> {
         match item {
             Item::Start { .. } => {
                 self.finish(decoder);
@@ -132,18 +132,18 @@ impl Judge {
             self.joined(join);
         }
         match (&event.what, &decoded.reading) {
-            (What::Datagram(datagram), Some(reading)) => self.datagram(&Seen {
+            (EventKind::Datagram(datagram), Some(reading)) => self.datagram(&Seen {
                 at: event.at,
                 session: event.session,
                 datagram,
                 reading,
             }),
-            (What::Connless(connless), Some(reading)) => self.connless(event.at, connless, reading),
-            (What::Session(change), _) => {
+            (EventKind::Connless(connless), Some(reading)) => self.connless(event.at, connless, reading),
+            (EventKind::Session(change), _) => {
                 self.closed(event, change);
                 self.entries.change(event.session, change);
             }
-            (What::Notice(notice), _) => self.notice(event, notice),
+            (EventKind::Notice(notice), _) => self.notice(event, notice),
             _ => {}
         }
     }

@@ -7,10 +7,10 @@ use teetap_wire::{Code, Note};
 
 use super::{
     Judge,
-    entries::Entry,
-    finding::Place,
+    entries::Oddity,
+    finding::Occurrence,
     finding_code::Topic,
-    peers::{By, Peers},
+    peers::{Culprit, Peers},
 };
 use crate::{Message, Reading, sentence};
 
@@ -49,11 +49,13 @@ impl Judge {
         let origin = message.map_or(datagram.origin, |message| message.origin);
         let by = match origin {
             Origin::Peer => datagram.dir.sender().into(),
-            Origin::Rule | Origin::User | Origin::Proxy => By::Proxy,
+            Origin::Rule | Origin::User | Origin::Proxy => Culprit::Proxy,
         };
         let topic = Topic::Note(note.code);
-        let sender = By::from(datagram.dir.sender());
-        if by == By::Proxy && origin == Origin::Proxy && self.entries.known(session, topic, sender).is_some()
+        let sender = Culprit::from(datagram.dir.sender());
+        if by == Culprit::Proxy
+            && origin == Origin::Proxy
+            && self.entries.known(session, topic, sender).is_some()
         {
             // The proxy copies oddities of the peer's handshake when it repeats the handshake on the other leg.
             return;
@@ -75,16 +77,16 @@ impl Judge {
             return;
         };
         session.peers.odd(datagram, reading);
-        let place = Place {
+        let place = Occurrence {
             dir: Some(datagram.dir),
             datagram: Some(datagram.ordinal).filter(|ordinal| *ordinal > 0),
             frame: datagram.ends.frame,
             message: message.map(|message| reading.label(message)),
-            ..Place::at(at)
+            ..Occurrence::at(at)
         };
         let detail = sentence::detail(reading, message, Some(datagram), note, secrets);
         let text = Cow::Borrowed(note.code.text());
-        let mut entry = Entry::new(topic, by, (text, detail), place);
+        let mut entry = Oddity::new(topic, by, (text, detail), place);
         entry.leads = leads;
         session.entries.push(entry);
     }
@@ -100,17 +102,19 @@ impl Judge {
                 entry.again(at);
                 continue;
             }
-            let place = Place {
+            let place = Occurrence {
                 dir: Some(connless.dir),
                 frame: connless.ends.frame,
                 message: Some(reading.label(message)),
                 client: Some(connless.client),
-                ..Place::at(at)
+                ..Occurrence::at(at)
             };
             let detail = sentence::detail(reading, Some(message), None, note, self.secrets);
             let text = Cow::Borrowed(note.code.text());
             if let Some(session) = self.entries.room(None) {
-                session.entries.push(Entry::new(topic, by, (text, detail), place));
+                session
+                    .entries
+                    .push(Oddity::new(topic, by, (text, detail), place));
             }
         }
     }

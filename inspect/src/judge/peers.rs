@@ -19,7 +19,7 @@ const VERSIONS: [&str; 2] = ["client_version", "cl_is_ddnet_legacy"];
 
 /// The side that is responsible for a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum By {
+pub enum Culprit {
     /// The client.
     Client,
     /// The server.
@@ -28,7 +28,7 @@ pub enum By {
     Proxy,
 }
 
-impl From<Side> for By {
+impl From<Side> for Culprit {
     fn from(side: Side) -> Self {
         match side {
             Side::Client => Self::Client,
@@ -37,7 +37,7 @@ impl From<Side> for By {
     }
 }
 
-impl By {
+impl Culprit {
     /// Returns `client`, `server` or `proxy`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -61,7 +61,7 @@ impl By {
 
 /// The release of the game that a peer runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct PeerRelease {
     /// The name and version number, such as `DDNet 18.3`.
     pub name: String,
     /// True if the peer did not identify itself; `name` is then the usual release of its protocol.
@@ -70,7 +70,7 @@ pub struct Program {
     pub by_info: bool,
 }
 
-impl fmt::Display for Program {
+impl fmt::Display for PeerRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
         f.write_str(match (self.assumed, self.by_info) {
@@ -145,7 +145,7 @@ impl Peers {
 
     /// Returns the release of a side; `None` for a server without evidence. `version` is the version in the server's
     /// replies to server browsers.
-    pub(super) fn program(&self, side: Side, version: Option<&str>) -> Option<Program> {
+    pub(super) fn program(&self, side: Side, version: Option<&str>) -> Option<PeerRelease> {
         let proto = self.proto?;
         let signs = Signs {
             proto,
@@ -162,7 +162,7 @@ impl Peers {
             Some(number) => Some(ddnet(number)),
             None => signs.version.and_then(reported),
         };
-        Some(Program {
+        Some(PeerRelease {
             by_info: named.is_some() && signs.version.is_some(),
             assumed: assumed && named.is_none(),
             name: named.unwrap_or_else(|| release.name().to_owned()),

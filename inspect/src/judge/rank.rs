@@ -7,8 +7,8 @@ use teetap_wire::{Code, Severity};
 
 use super::{
     finding::Finding,
-    finding_code::{FindingCode, LedBy, Role, Topic},
-    peers::By,
+    finding_code::{FindingCode, PossibleCause, Role, Topic},
+    peers::Culprit,
 };
 
 /// All findings of a run or a recording, the most important first.
@@ -45,9 +45,9 @@ impl Findings {
     /// rank below other findings of the same severity.
     pub(super) fn rank(list: Vec<Finding>) -> Vec<Finding> {
         let consequences: Vec<_> = list.iter().filter(|one| one.role == Role::Consequence).collect();
-        let keys: Vec<Key> = list
+        let keys: Vec<RankKey> = list
             .iter()
-            .map(|one| Key::of(one, &consequences, &list))
+            .map(|one| RankKey::from_finding(one, &consequences, &list))
             .collect();
         let mut ranked: Vec<_> = keys.into_iter().zip(list).collect();
         // A stable sort: findings of equal rank keep the order in which they were found.
@@ -78,9 +78,9 @@ impl Finding {
         let is_error = self.severity == Severity::Error;
         let may_lead = match end.led_by {
             // A stalled join that waits for a silent peer already reports that peer, and names the awaited message.
-            LedBy::Any => self.leads && !(self.is_silence() && end.is_of_login_of(self.by)),
-            LedBy::Only(topic) => self.topic == topic,
-            LedBy::Proxy => false,
+            PossibleCause::Any => self.leads && !(self.is_silence() && end.is_of_login_of(self.by)),
+            PossibleCause::Only(topic) => self.topic == topic,
+            PossibleCause::Proxy => false,
         };
         self.role == Role::Fault && (is_error || self.severity == Severity::Warning && may_lead)
     }
@@ -90,7 +90,7 @@ impl Finding {
     }
 
     /// Returns true if this finding is a stalled or unfinished join for which the side `by` is responsible.
-    fn is_of_login_of(&self, by: By) -> bool {
+    fn is_of_login_of(&self, by: Culprit) -> bool {
         matches!(self.topic, Topic::FindingCode(finding_code) if finding_code.is_about_login())
             && self.by == by
     }
@@ -115,7 +115,7 @@ impl Finding {
 
 /// Sort key of a finding; the lowest key is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+struct RankKey {
     /// True for surplus bytes, which no receiver reads.
     is_trifle: bool,
     is_network: bool,
@@ -127,8 +127,8 @@ struct Key {
     role: Role,
 }
 
-impl Key {
-    fn of(finding: &Finding, consequences: &[&Finding], all: &[Finding]) -> Self {
+impl RankKey {
+    fn from_finding(finding: &Finding, consequences: &[&Finding], all: &[Finding]) -> Self {
         let led_to = |end: &&&Finding| {
             (end.run, end.session) == (finding.run, finding.session) && finding.first.at <= end.last
         };

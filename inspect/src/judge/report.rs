@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use teetap_proxy::session::{Event, Notice, SessionChange, SessionId, State, Stranger};
+use teetap_proxy::session::{Event, Notice, OpensNothing, SessionChange, SessionId, State};
 use teetap_wire::{Severity, Side, printable, receiver::Rejection};
 
 use super::{
     Judge,
-    entries::Entry,
-    finding::Place,
-    finding_code::{FindingCode, LedBy, Role, Topic},
-    peers::By,
+    entries::Oddity,
+    finding::Occurrence,
+    finding_code::{FindingCode, PossibleCause, Role, Topic},
+    peers::Culprit,
 };
 use crate::joins::{self, Join, JoinOutcome};
 
@@ -26,7 +26,7 @@ pub struct Report {
     /// The session; `None` outside of sessions.
     pub session: Option<SessionId>,
     /// The side that caused the oddity.
-    pub by: By,
+    pub by: Culprit,
     /// The severity; `None` for the usual severity of the topic.
     pub severity: Option<Severity>,
     /// Explains the oddity and how the receiver reacts.
@@ -34,7 +34,7 @@ pub struct Report {
     /// The value received and the value expected instead; `None` if the oddity has no values.
     pub detail: Option<String>,
     /// Where the oddity was seen. An ongoing state is reported repeatedly; the latest report is its end so far.
-    pub place: Place,
+    pub place: Occurrence,
 }
 
 impl Judge {
@@ -45,7 +45,7 @@ impl Judge {
 
     /// Records an oddity; increments the count if the same kind was recorded before. Datagrams of unknown senders are
     /// counted separately for each kind of stranger.
-    fn add(&mut self, report: Report, stranger: Option<Stranger>) {
+    fn add(&mut self, report: Report, stranger: Option<OpensNothing>) {
         let at = report.place.at;
         let key = (report.topic, report.by, stranger);
         if let Some(entry) = self.entries.known_of(report.session, key) {
@@ -63,7 +63,7 @@ impl Judge {
             place,
         } = report;
         if let Some(session) = self.entries.room(session) {
-            let mut entry = Entry::new(topic, by, (text, detail), place);
+            let mut entry = Oddity::new(topic, by, (text, detail), place);
             entry.severity = severity;
             entry.stranger = stranger;
             session.entries.push(entry);
@@ -72,7 +72,7 @@ impl Judge {
 
     pub(super) fn joined(&mut self, join: &Join) {
         if join.outcome == JoinOutcome::Entered && join.is_by_loss {
-            for by in [By::Client, By::Server] {
+            for by in [Culprit::Client, Culprit::Server] {
                 let topic = Topic::FindingCode(FindingCode::LoginStalled);
                 if let Some(entry) = self.entries.known(Some(join.session), topic, by) {
                     entry.role = Some(Role::Network);
@@ -91,24 +91,27 @@ impl Judge {
             let awaited = join.awaited.map(|(_, side)| cause(side, acked));
             let awaited = if is_of_client { Some(Side::Client) } else { awaited };
             let limit = Topic::FindingCode(FindingCode::HalfOpenLimit);
-            let gave_way = self.entries.known(Some(join.session), limit, By::Proxy).is_some();
+            let gave_way = self
+                .entries
+                .known(Some(join.session), limit, Culprit::Proxy)
+                .is_some();
             let led_by = match join.note {
-                _ if join.kept || gave_way => LedBy::Proxy,
-                Some(code) => LedBy::Only(Topic::Note(code)),
-                None => LedBy::Any,
+                _ if join.kept || gave_way => PossibleCause::Proxy,
+                Some(code) => PossibleCause::Only(Topic::Note(code)),
+                None => PossibleCause::Any,
             };
-            self.joins(found, awaited.map(By::from), led_by);
+            self.joins(found, awaited.map(Culprit::from), led_by);
         }
     }
 
     /// Records a stalled or unfinished join. `cause` is the side that blocks it, unless the proxy held a message back.
-    fn joins(&mut self, found: joins::Finding, cause: Option<By>, led_by: LedBy) {
+    fn joins(&mut self, found: joins::Finding, cause: Option<Culprit>, led_by: PossibleCause) {
         let Some(finding_code) = FindingCode::named(found.code) else {
             return;
         };
         let by = match led_by {
-            LedBy::Proxy => By::Proxy,
-            LedBy::Any | LedBy::Only(_) => cause.unwrap_or(By::Client),
+            PossibleCause::Proxy => Culprit::Proxy,
+            PossibleCause::Any | PossibleCause::Only(_) => cause.unwrap_or(Culprit::Client),
         };
         let (topic, session) = (Topic::FindingCode(finding_code), Some(found.session));
         self.report(Report {
@@ -118,7 +121,7 @@ impl Judge {
             severity: Some(found.severity),
             text: Cow::Owned(found.sentence),
             detail: None,
-            place: Place::at(found.at),
+            place: Occurrence::at(found.at),
         });
         if let Some(entry) = self.entries.known(session, topic, by) {
             entry.led_by = led_by;
@@ -126,7 +129,7 @@ impl Judge {
     }
 
     pub(super) fn notice(&mut self, event: &Event, notice: &Notice) {
-        if let Some(finding_code) = FindingCode::of(notice) {
+        if let Some(finding_code) = FindingCode::from_notice(notice) {
             self.finding_code(event, notice, finding_code);
         }
         if let Notice::Suppressed { of, count } = notice {
@@ -144,10 +147,14 @@ impl Judge {
             },
         ) = (joins::Finding::of_event(event), notice)
         {
-            let led_by = if *kept { LedBy::Proxy } else { LedBy::Any };
+            let led_by = if *kept {
+                PossibleCause::Proxy
+            } else {
+                PossibleCause::Any
+            };
             let is_in_vain = why.as_ref().is_some_and(|why| why.starts_with(&**waits_for));
             let acked = acked.filter(|_| !is_in_vain);
-            self.joins(found, Some(By::from(cause(*from, acked))), led_by);
+            self.joins(found, Some(Culprit::from(cause(*from, acked))), led_by);
         }
     }
 
@@ -157,9 +164,9 @@ impl Judge {
         let finding_code =
             FindingCode::named(&of.replace('_', "-")).filter(|finding_code| finding_code.is_limit());
         let Some(finding_code) = finding_code else { return };
-        if let Some(entry) = self
-            .entries
-            .known(event.session, Topic::FindingCode(finding_code), By::Proxy)
+        if let Some(entry) =
+            self.entries
+                .known(event.session, Topic::FindingCode(finding_code), Culprit::Proxy)
         {
             entry.again_times(event.at, count);
         }
@@ -172,7 +179,7 @@ impl Judge {
         let (Some(by), Some(reason)) = (change.by.filter(|_| is_end), &change.reason) else {
             return;
         };
-        let cause = By::from(by.other());
+        let cause = Culprit::from(by.other());
         let topic = Topic::FindingCode(FindingCode::TimedOut);
         let is_limit = LIMITS.iter().any(|limit| reason.starts_with(limit.as_bytes()));
         if !is_limit || self.entries.known(event.session, topic, cause).is_some() {
@@ -185,12 +192,12 @@ impl Judge {
             severity: None,
             text: Cow::Owned(format!("the {by} closed the session: \"{}\"", printable(reason))),
             detail: None,
-            place: Place::at(event.at),
+            place: Occurrence::at(event.at),
         });
     }
 
     /// Lowers the severity of an earlier silence of a peer that sends again.
-    pub(super) fn is_back(&mut self, session: Option<SessionId>, by: By) {
+    pub(super) fn is_back(&mut self, session: Option<SessionId>, by: Culprit) {
         let silent = Topic::FindingCode(FindingCode::PeerSilent);
         if let Some(entry) = self.entries.known(session, silent, by) {
             entry.severity = Some(Severity::Info);
@@ -212,13 +219,13 @@ impl Judge {
             session: event.session,
             by: match finding_code {
                 FindingCode::PeerSilent => match notice {
-                    Notice::PeerSilent { side, .. } => By::from(*side),
-                    _ => By::Client,
+                    Notice::PeerSilent { side, .. } => Culprit::from(*side),
+                    _ => Culprit::Client,
                 },
-                FindingCode::UpstreamSilent | FindingCode::UpstreamUnreachable => By::Server,
-                FindingCode::Hole => By::Proxy,
-                _ if finding_code.is_limit() => By::Proxy,
-                _ => By::Client,
+                FindingCode::UpstreamSilent | FindingCode::UpstreamUnreachable => Culprit::Server,
+                FindingCode::Hole => Culprit::Proxy,
+                _ if finding_code.is_limit() => Culprit::Proxy,
+                _ => Culprit::Client,
             },
             // Bytes that resemble no packet of the game may be from another program than a client.
             severity: stranger
@@ -226,9 +233,9 @@ impl Judge {
                 .then_some(Severity::Warning),
             text: Cow::Owned(printable(notice.to_string().as_bytes())),
             detail: None,
-            place: Place {
+            place: Occurrence {
                 client,
-                ..Place::at(event.at)
+                ..Occurrence::at(event.at)
             },
         };
         self.add(report, stranger);

@@ -3,11 +3,11 @@
 use std::{fs, fs::File, io::BufReader, path::Path};
 
 use teetap_capture::Playback;
-use teetap_proxy::session::{Datagram, Event, Level, Notice, Origin, SessionId, State, Stranger};
+use teetap_proxy::session::{Datagram, Event, Level, Notice, OpensNothing, Origin, SessionId, State};
 use teetap_rules::Filter;
 use teetap_wire::{Code, Dir, Flags, Note, Proto, Severity, def::Registry};
 
-use super::{finding_code::LedBy, *};
+use super::{finding_code::PossibleCause, *};
 use crate::{
     Decoder,
     testing::{chunks, packet, session},
@@ -36,7 +36,7 @@ impl Run {
         }
     }
 
-    fn event(&mut self, ms: u64, session: Option<u32>, what: What) {
+    fn event(&mut self, ms: u64, session: Option<u32>, what: EventKind) {
         let event = Event {
             at: Time(ms * 1000),
             session: session.map(SessionId),
@@ -54,7 +54,7 @@ impl Run {
             let (code, at, len) = (*code, 0, 2);
             datagram.notes.push(Note { code, at, len });
         }
-        self.event(ms, Some(1), What::Datagram(datagram));
+        self.event(ms, Some(1), EventKind::Datagram(datagram));
     }
 
     fn codes(&self) -> Vec<&'static str> {
@@ -67,18 +67,18 @@ fn report(topic: Topic, ms: u64) -> Report {
     Report {
         topic,
         session: Some(SessionId(1)),
-        by: By::Client,
+        by: Culprit::Client,
         severity: None,
         text: "for a test".into(),
         detail: None,
-        place: Place::at(Time(ms * 1000)),
+        place: Occurrence::at(Time(ms * 1000)),
     }
 }
 
 #[test]
 fn an_oddity_is_listed_once_for_a_peer_with_the_first_place_and_what_was_expected() {
     let mut run = Run::new();
-    run.event(0, Some(1), What::Session(session(State::Online, Proto::V7)));
+    run.event(0, Some(1), EventKind::Session(session(State::Online, Proto::V7)));
     let numbered = chunks(0, false, &[(Some(1), EMOTICON)]);
     run.datagram(5, Dir::S2c, &numbered, &[]);
     for ms in [10, 20, 30] {
@@ -105,7 +105,7 @@ fn an_oddity_is_listed_once_for_a_peer_with_the_first_place_and_what_was_expecte
     let emoticon = of("out-of-range");
     assert_eq!(
         (emoticon.by, emoticon.count, emoticon.first.message.as_deref()),
-        (By::Server, 2, Some("sv_emoticon"))
+        (Culprit::Server, 2, Some("sv_emoticon"))
     );
     assert!(
         emoticon
@@ -125,13 +125,13 @@ fn what_a_rule_made_is_not_a_finding_of_the_peer() {
     let bytes = chunks(0, false, &[(Some(1), EMOTICON)]);
     let mut datagram = Datagram::new(Dir::S2c, Proto::V7, Origin::Rule, &[], [&*bytes].into_iter());
     datagram.ordinal = 0;
-    run.event(1, Some(1), What::Datagram(datagram));
+    run.event(1, Some(1), EventKind::Datagram(datagram));
     let findings = run.judge.findings();
     assert!(!findings.list.is_empty());
     for finding in &findings.list {
         assert_eq!(
             (finding.by, finding.first.datagram),
-            (By::Proxy, None),
+            (Culprit::Proxy, None),
             "{finding}"
         );
     }
@@ -228,10 +228,13 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
     };
     let first = |list: Vec<(&'static str, u32)>| [list[0].0, list[1].0];
     assert_eq!(
-        first(led(LedBy::Only(note(Code::NotVital)))),
+        first(led(PossibleCause::Only(note(Code::NotVital)))),
         ["not-vital", "never-entered"]
     );
-    assert_eq!(first(led(LedBy::Proxy)), ["never-entered", "unknown-flags"]);
+    assert_eq!(
+        first(led(PossibleCause::Proxy)),
+        ["never-entered", "unknown-flags"]
+    );
 }
 
 /// A warning ranks above an error of the same or the next datagram that follows from it.
@@ -239,10 +242,10 @@ fn a_warning_is_a_cause_in_its_own_session_up_to_the_end_of_the_consequence() {
 fn the_first_of_neighbouring_datagrams_stands_above_the_next() {
     let placed = |code, (datagram, dir), by| {
         let topic = Topic::Note(code);
-        let place = Place {
+        let place = Occurrence {
             dir: Some(dir),
             datagram: Some(datagram),
-            ..Place::at(Time(datagram * 1000))
+            ..Occurrence::at(Time(datagram * 1000))
         };
         Report {
             by,
@@ -251,19 +254,19 @@ fn the_first_of_neighbouring_datagrams_stands_above_the_next() {
         }
     };
     for (datagram, dir, by, is_first) in [
-        (7, Dir::C2s, By::Client, true),
-        (6, Dir::C2s, By::Client, true),
-        (5, Dir::C2s, By::Client, false),
-        (8, Dir::C2s, By::Client, false),
-        (7, Dir::C2s, By::Server, false),
+        (7, Dir::C2s, Culprit::Client, true),
+        (6, Dir::C2s, Culprit::Client, true),
+        (5, Dir::C2s, Culprit::Client, false),
+        (8, Dir::C2s, Culprit::Client, false),
+        (7, Dir::C2s, Culprit::Server, false),
         // The numbers of the two directions are unrelated.
-        (6, Dir::S2c, By::Client, false),
+        (6, Dir::S2c, Culprit::Client, false),
     ] {
         let mut run = Run::new();
         run.judge
             .report(placed(Code::UnknownMessage, (datagram, dir), by));
         run.judge
-            .report(placed(Code::MissingField, (7, Dir::C2s), By::Client));
+            .report(placed(Code::MissingField, (7, Dir::C2s), Culprit::Client));
         let expected = match is_first {
             true => ["unknown-message", "missing-field"],
             false => ["missing-field", "unknown-message"],
@@ -324,17 +327,17 @@ fn notices_about_peers_are_findings() {
         bytes: Box::default(),
     };
     for what in [
-        Stranger::ShortTokenRequest,
-        Stranger::FlagOfSix,
-        Stranger::ShortTokenRequest,
-        Stranger::Other,
-        Stranger::FlagsOfSeven,
-        Stranger::FlagOfSix,
-        Stranger::Running,
-        Stranger::RefusedTokenRequest,
-        Stranger::ForeignToken,
+        OpensNothing::ShortTokenRequest,
+        OpensNothing::FlagOfSix,
+        OpensNothing::ShortTokenRequest,
+        OpensNothing::Other,
+        OpensNothing::FlagsOfSeven,
+        OpensNothing::FlagOfSix,
+        OpensNothing::Running,
+        OpensNothing::RefusedTokenRequest,
+        OpensNothing::ForeignToken,
     ] {
-        run.event(5, None, What::Notice(stranger(what)));
+        run.event(5, None, EventKind::Notice(stranger(what)));
     }
     let findings = run.judge.findings();
     let lines: Vec<String> = findings.list.iter().map(|finding| finding.to_string()).collect();
@@ -402,7 +405,7 @@ fn decisions_of_the_proxy_are_findings_about_no_peer() {
             count: 99,
         },
     ] {
-        run.event(5, None, What::Notice(notice));
+        run.event(5, None, EventKind::Notice(notice));
     }
     let findings = run.judge.findings();
     let lines: Vec<String> = findings.list.iter().map(|finding| finding.to_string()).collect();
@@ -422,9 +425,9 @@ fn decisions_of_the_proxy_are_findings_about_no_peer() {
 #[test]
 fn a_session_that_gave_way_accuses_no_peer() {
     let mut run = Run::new();
-    run.event(0, Some(1), What::Session(session(State::Opening, Proto::V7)));
-    run.event(1, Some(1), What::Notice(Notice::HalfOpenLimit));
-    run.event(2, Some(1), What::Session(session(State::Closed, Proto::V7)));
+    run.event(0, Some(1), EventKind::Session(session(State::Opening, Proto::V7)));
+    run.event(1, Some(1), EventKind::Notice(Notice::HalfOpenLimit));
+    run.event(2, Some(1), EventKind::Session(session(State::Closed, Proto::V7)));
     let findings = run.judge.findings();
     let codes: Vec<_> = findings
         .list
@@ -433,7 +436,10 @@ fn a_session_that_gave_way_accuses_no_peer() {
         .collect();
     assert_eq!(
         codes,
-        [("never-online", By::Proxy), ("half-open-limit", By::Proxy)]
+        [
+            ("never-online", Culprit::Proxy),
+            ("half-open-limit", Culprit::Proxy)
+        ]
     );
 }
 
@@ -539,7 +545,7 @@ pub(super) fn take(judge: &mut Judge, decoder: &mut Decoder, item: teetap_captur
         Read::Gap { at, lost } => Item::Gap { at, lost },
         Read::Log { at, level, text } => Item::Log { at, level, text },
     };
-    judge.take(item, decoder);
+    judge.record(item, decoder);
 }
 
 fn of_capture(path: &Path) -> Findings {
@@ -570,7 +576,7 @@ fn the_release_that_the_probe_was_told_is_named() {
         ),
     ] {
         let mut run = Run::new();
-        assert!(run.judge.take(log(text), &mut run.decoder).is_none());
+        assert!(run.judge.record(log(text), &mut run.decoder).is_none());
         let bytes = chunks(9, false, &[(Some(1), KILL)]);
         run.datagram(10, Dir::S2c, &bytes, &[Code::AckAhead]);
         let findings = run.judge.findings().list;
@@ -584,15 +590,18 @@ fn the_release_that_the_probe_was_told_is_named() {
 fn a_server_that_has_shown_nothing_has_no_release() {
     for (is_online, expected) in [(false, None), (true, Some("Teeworlds 0.7.5, assumed"))] {
         let mut run = Run::new();
-        run.event(0, Some(1), What::Session(session(State::Opening, Proto::V7)));
+        run.event(0, Some(1), EventKind::Session(session(State::Opening, Proto::V7)));
         if is_online {
-            run.event(1, Some(1), What::Session(session(State::Online, Proto::V7)));
+            run.event(1, Some(1), EventKind::Session(session(State::Online, Proto::V7)));
         }
         // A CLOSE whose reason lacks its NUL.
         let close = packet(Flags::CONTROL, 0, 0, b"\x04full");
         run.datagram(2, Dir::S2c, &close, &[Code::WrongToken]);
         let findings = run.judge.findings().list;
-        let found = findings.iter().find(|finding| finding.by == By::Server).unwrap();
+        let found = findings
+            .iter()
+            .find(|finding| finding.by == Culprit::Server)
+            .unwrap();
         let program = found.program.as_ref().map(ToString::to_string);
         assert_eq!(program.as_deref(), expected, "{found}");
     }

@@ -9,7 +9,7 @@ use teetap_proxy::session::{Action, Datagram, Origin};
 use teetap_rules::context::Players;
 use teetap_wire::{
     Code, MessageId, Note, Seq, Severity, connless,
-    def::{Def, Records, Row, Secrets, Source},
+    def::{Def, Records, Secrets, Source, TreeRow},
     message, printable,
     snap::{Completed, Diagnosis, Retained},
 };
@@ -58,7 +58,7 @@ pub struct Message {
     /// The origin of the message: a peer, a rule, the user or the proxy.
     pub origin: Origin,
     /// The outcome of the message.
-    pub done: Done,
+    pub done: MessageOutcome,
     /// Names of the rules that acted on the message, as far as they are known.
     pub rules: Vec<Arc<str>>,
     /// Marks that rules set on the message.
@@ -96,7 +96,7 @@ pub struct Message {
 
 /// The outcome of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum MessageOutcome {
     /// The core decided about this message separately.
     Placed(Action),
     /// The whole datagram was not forwarded.
@@ -107,7 +107,7 @@ pub enum Done {
     Ended,
 }
 
-impl Done {
+impl MessageOutcome {
     /// Returns the outcome of a message about which the core did not decide separately.
     pub(crate) fn whole(datagram: &Datagram) -> Self {
         let is_error = |note: Note| note.code.severity() == Severity::Error;
@@ -156,7 +156,7 @@ impl Message {
             seq_out: None,
             expected_seq: None,
             origin: Origin::Peer,
-            done: Done::Placed(Action::Pass),
+            done: MessageOutcome::Placed(Action::Pass),
             rules: Vec::new(),
             marks: Box::default(),
             at: 0,
@@ -334,7 +334,7 @@ impl Reading {
 
     /// Returns the fields of a message as the lines of a tree with byte ranges; empty if its id is unknown or its
     /// fields are not decoded.
-    pub fn tree<'r>(&'r self, message: &Message, secrets: Secrets) -> impl Iterator<Item = Row<'r>> + 'r {
+    pub fn tree<'r>(&'r self, message: &Message, secrets: Secrets) -> impl Iterator<Item = TreeRow<'r>> + 'r {
         let records = self.records(message);
         let source = Source::Bytes(self.data(message));
         let def = message.def.filter(|_| message.decoded);

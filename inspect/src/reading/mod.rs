@@ -12,7 +12,7 @@ use std::fmt;
 
 use teetap_wire::{Code, Flags, Note, PacketError, Seq, Token, def::Record};
 
-pub use message::{Done, Layer, Message};
+pub use message::{Layer, Message, MessageOutcome};
 
 use crate::stream::Detail;
 

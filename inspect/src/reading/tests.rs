@@ -51,7 +51,7 @@ fn a_datagram_that_passed_keeps_its_numbers() {
         (game.layer, game.id, game.vital, game.seq_out),
         (Layer::Game, Some(28), false, None)
     );
-    assert_eq!(system.done, Done::Placed(Action::Pass));
+    assert_eq!(system.done, MessageOutcome::Placed(Action::Pass));
     let codes = |message: &Message| message.notes.iter().map(|note| note.code).collect::<Vec<_>>();
     assert_eq!(
         (codes(system), codes(game)),
@@ -105,11 +105,11 @@ fn a_refused_datagram_is_discarded_and_a_handshake_ends_at_the_proxy() {
     let refused = read(&event(&came, &[]));
     assert_eq!(
         (refused.messages[0].done, refused.messages[0].seq_out),
-        (Done::Discarded, None)
+        (MessageOutcome::Discarded, None)
     );
     let mut own = event(&came, &[]);
     own.leg = Some(Side::Client);
-    assert_eq!(read(&own).messages[0].done, Done::Ended);
+    assert_eq!(read(&own).messages[0].done, MessageOutcome::Ended);
 }
 
 #[test]

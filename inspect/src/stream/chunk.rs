@@ -9,10 +9,10 @@ use teetap_wire::{
 };
 
 use super::{
-    Consequence, Fact, Found, Part, Seen, Stream, Streams,
+    Consequence, Fact, ForeignPart, NoteSink, Seen, Stream, Streams,
     copies::{self, Likeness},
     look::whole,
-    numbers::{Order, Placing},
+    numbers::{ChunkPosition, Order},
 };
 
 /// Highest number of a new session before which a jump may continue the numbers of another session.
@@ -20,7 +20,7 @@ const START: u16 = 8;
 
 /// A chunk and the proxy's decision about it.
 #[derive(Clone, Copy)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct DecidedChunk<'a> {
     pub(crate) chunk: &'a Chunk<'a>,
     /// The proxy's decision; `None` if the whole datagram was not forwarded.
     pub(crate) action: Option<Action>,
@@ -30,7 +30,7 @@ pub(crate) struct Piece<'a> {
 
 /// The position of a chunk in the order of its direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct ChunkOrder {
     /// True for the first copy that the receiver may accept, false for any other copy; `None` if the chunk is not
     /// vital, was refused, or its datagram was not forwarded.
     pub(crate) is_first: Option<bool>,
@@ -41,17 +41,22 @@ pub(crate) struct Counted {
 impl Streams {
     /// Records the sequence number of a message that the proxy inserted.
     pub(crate) fn made(&mut self, session: SessionId, dir: Dir, seq: Seq) {
-        let (own, _) = self.of(session).both(dir);
+        let (own, _) = self.stream_mut(session).both(dir);
         own.acks.is_shifted = true;
         own.acks.gave(seq);
     }
 
     /// Records a chunk of the current datagram.
-    pub(crate) fn chunk(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) -> Counted {
+    pub(crate) fn chunk(
+        &mut self,
+        seen: &Seen<'_>,
+        piece: &DecidedChunk<'_>,
+        found: &mut NoteSink<'_>,
+    ) -> ChunkOrder {
         let Some(seq) = piece.chunk.header.vital else {
-            return Counted::default();
+            return ChunkOrder::default();
         };
-        self.of(seen.session);
+        self.stream_mut(seen.session);
         let Self {
             sessions,
             past,
@@ -59,7 +64,7 @@ impl Streams {
             ..
         } = self;
         let Some(stream) = sessions.get_mut(seen.session.0) else {
-            return Counted::default();
+            return ChunkOrder::default();
         };
         let notes = !*is_partial && !stream.is_over;
         let is_taken = !stream.is_void && piece.action.is_some_and(|action| action != Action::Refuse);
@@ -70,7 +75,7 @@ impl Streams {
             }
             // The receiver does not accept this copy, so the sender will retransmit the message.
             let is_first = Some(false).filter(|_| stream.is_void && piece.action.is_some());
-            return Counted {
+            return ChunkOrder {
                 is_first,
                 expected: None,
             };
@@ -86,11 +91,11 @@ impl Streams {
         let deliveries = stream.deliveries;
         let (own, _) = stream.both(seen.datagram.dir);
         let base = own.numbers.base();
-        let Placing {
+        let ChunkPosition {
             order,
             is_first,
             high,
-        } = own.numbers.take(seq, piece.chunk.header.resend, seen.at);
+        } = own.numbers.record(seq, piece.chunk.header.resend, seen.at);
         if let Some(out) = piece.seq_out {
             own.acks.is_shifted |= out != seq;
             own.acks.gave(out);
@@ -120,7 +125,7 @@ impl Streams {
                 stream.forget_question(seen, piece);
             }
         }
-        Counted {
+        ChunkOrder {
             is_first: Some(is_first),
             expected: expected.filter(|_| piece.action == Some(Action::Gap)),
         }
@@ -142,9 +147,9 @@ impl Stream {
     fn note_copies(
         &mut self,
         seen: &Seen<'_>,
-        piece: &Piece<'_>,
+        piece: &DecidedChunk<'_>,
         Ordered { seq, order, .. }: Ordered,
-        found: &mut Found<'_>,
+        found: &mut NoteSink<'_>,
     ) -> Likeness {
         let deliveries = self.deliveries;
         let (own, _) = self.both(seen.datagram.dir);
@@ -152,7 +157,7 @@ impl Stream {
         let is_repeat = order == Order::Again;
         let likeness = own
             .copies
-            .take(seq, data, (header.resend, is_repeat, deliveries == 1), seen.at);
+            .record(seq, data, (header.resend, is_repeat, deliveries == 1), seen.at);
         let known = seen
             .registry
             .known_message(seen.datagram.proto, seen.datagram.dir, data);
@@ -210,10 +215,10 @@ impl Stream {
     fn note_order(
         &mut self,
         seen: &Seen<'_>,
-        piece: &Piece<'_>,
+        piece: &DecidedChunk<'_>,
         ordered: Ordered,
         likeness: Likeness,
-        found: &mut Found<'_>,
+        found: &mut NoteSink<'_>,
     ) {
         let Ordered { seq, order, base, .. } = ordered;
         let Some(base) = base else { return };
@@ -251,7 +256,7 @@ impl Stream {
     }
 
     /// Returns the receiver's reaction to a chunk; `base` is the receiver's last in-order number.
-    fn consequence(&self, seen: &Seen<'_>, piece: &Piece<'_>, base: Seq) -> Option<Consequence> {
+    fn consequence(&self, seen: &Seen<'_>, piece: &DecidedChunk<'_>, base: Seq) -> Option<Consequence> {
         let mut verdict = None;
         let (receiver, side) = self.judge(seen, base, |finding| {
             if finding.chunk.is_some_and(|place| place.at == piece.chunk.at) {
@@ -318,7 +323,7 @@ impl Stream {
 
     /// Adds a note if a message is a late reply that its sender queued until the next flush. Records the message itself
     /// if the other peer has to reply to it.
-    fn note_answer(&mut self, seen: &Seen<'_>, piece: &Piece<'_>, found: &mut Found<'_>) {
+    fn note_answer(&mut self, seen: &Seen<'_>, piece: &DecidedChunk<'_>, found: &mut NoteSink<'_>) {
         let (dir, data) = (seen.datagram.dir, piece.chunk.data);
         let Some(known) = seen.registry.known_message(seen.datagram.proto, dir, data) else {
             return;
@@ -366,7 +371,7 @@ impl Stream {
 
 impl Stream {
     /// Stops timing the reply to a retransmitted message, since earlier copies of the message may have been lost.
-    fn forget_question(&mut self, seen: &Seen<'_>, piece: &Piece<'_>) {
+    fn forget_question(&mut self, seen: &Seen<'_>, piece: &DecidedChunk<'_>) {
         let (proto, dir) = (seen.datagram.proto, seen.datagram.dir);
         let Some(known) = seen.registry.known_message(proto, dir, piece.chunk.data) else {
             return;
@@ -378,7 +383,7 @@ impl Stream {
     }
 
     /// Adds a note if the server announces a map that the client is already loading.
-    fn note_map(&mut self, def: &Def, dir: Dir, piece: &Piece<'_>, found: &mut Found<'_>) {
+    fn note_map(&mut self, def: &Def, dir: Dir, piece: &DecidedChunk<'_>, found: &mut NoteSink<'_>) {
         match (dir, &*def.name) {
             (Dir::S2c, "map_change") => {
                 let Some(seq) = piece.chunk.header.vital else {
@@ -399,7 +404,7 @@ impl Stream {
     }
 }
 
-impl super::Way {
+impl super::DirectionState {
     /// Returns the last ack of the receiver; `None` if the forwarded numbers differ from the sender's.
     fn acked(&self) -> Option<Seq> {
         self.acks.last.filter(|_| !self.acks.is_shifted)
@@ -411,9 +416,9 @@ fn note_foreign_message(
     past: &super::past::Past,
     stream: &Stream,
     seen: &Seen<'_>,
-    piece: &Piece<'_>,
+    piece: &DecidedChunk<'_>,
     Ordered { seq, high, .. }: Ordered,
-    found: &mut Found<'_>,
+    found: &mut NoteSink<'_>,
 ) {
     let dir = seen.datagram.dir;
     // Clients often send the same messages with the same numbers in each session. Therefore a message that continues
@@ -425,9 +430,9 @@ fn note_foreign_message(
     let is_start = high.is_some_and(|high| high.get() < START && high.distance_to(seq) > START);
     let continued = || {
         let session = past.with_number(stream.client, dir, seq).filter(|_| is_start);
-        session.map(|session| (session, Part::Number(seq)))
+        session.map(|session| (session, ForeignPart::Number(seq)))
     };
-    let part = same.map(|session| (session, Part::Message(seq)));
+    let part = same.map(|session| (session, ForeignPart::Message(seq)));
     if let Some((session, part)) = part.or_else(continued) {
         let session = session.0;
         found.add(whole(seen, Code::OtherSession), Fact::Foreign { session, part });
@@ -445,7 +450,7 @@ fn version_at(def: &Def) -> Option<usize> {
 }
 
 /// Creates a note that marks the header of a chunk.
-fn of_chunk(piece: &Piece<'_>, code: Code) -> Note {
+fn of_chunk(piece: &DecidedChunk<'_>, code: Code) -> Note {
     let Chunk { at, data, .. } = piece.chunk;
     Note {
         code,

@@ -79,7 +79,7 @@ impl Copies {
     /// flag. `is_repeat` is true if the receiver already has a message with this number; otherwise an earlier message
     /// was refused, and a different message may replace it. `is_double` is true if the network may have duplicated the
     /// datagram.
-    pub(super) fn take(
+    pub(super) fn record(
         &mut self,
         seq: Seq,
         data: &[u8],

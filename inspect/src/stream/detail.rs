@@ -190,7 +190,7 @@ pub enum Fact {
         /// The other session.
         session: u32,
         /// The part.
-        part: Part,
+        part: ForeignPart,
     },
     /// A message was sent under the id of another message.
     OtherId(OtherId),
@@ -289,7 +289,7 @@ impl Fact {
 
 /// Which part of a datagram belongs to another session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum ForeignPart {
     /// The token.
     Token,
     /// The ack.
@@ -346,10 +346,12 @@ impl fmt::Display for Fact {
                 write!(f, "it lacks {missing} ({why})")
             }
             Self::Foreign { session, part } => match part {
-                Part::Token => write!(f, "the token is that of session #{session}"),
-                Part::Ack(ack) => write!(f, "ack {ack} continues session #{session}"),
-                Part::Number(seq) => write!(f, "number {seq} continues session #{session}"),
-                Part::Message(seq) => write!(f, "session #{session} has the same message under number {seq}"),
+                ForeignPart::Token => write!(f, "the token is that of session #{session}"),
+                ForeignPart::Ack(ack) => write!(f, "ack {ack} continues session #{session}"),
+                ForeignPart::Number(seq) => write!(f, "number {seq} continues session #{session}"),
+                ForeignPart::Message(seq) => {
+                    write!(f, "session #{session} has the same message under number {seq}")
+                }
             },
             Self::Overtaken {
                 got,

@@ -27,7 +27,7 @@ const REQUESTS: u16 = 3;
 /// Unacked messages of one direction, and the evidence whether their receiver can inflate.
 #[derive(Debug, Default)]
 pub(super) struct Inflation {
-    open: VecDeque<Open>,
+    open: VecDeque<CompressedMessage>,
     /// The last ack.
     acked: Option<Seq>,
     /// True if the receiver can inflate, since it has acked a message that was only sent compressed.
@@ -42,7 +42,7 @@ pub(super) struct Inflation {
 
 /// An unacked message.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct CompressedMessage {
     seq: Seq,
     /// True if all copies were compressed.
     is_packed: bool,
@@ -84,7 +84,7 @@ impl Inflation {
         if place == 0 {
             (self.replies, self.requests) = (0, 0);
         }
-        let open = Open {
+        let open = CompressedMessage {
             seq,
             is_packed,
             since: at,

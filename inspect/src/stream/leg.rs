@@ -22,7 +22,7 @@ const LATE: usize = 256;
 
 /// The datagrams of one direction as the proxy sent them to the receiver.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct SentToReceiver {
     /// The order of the vital messages.
     pub(super) numbers: Numbers,
     /// Evidence of losses, copies or reordering before the datagrams were sent to the receiver.
@@ -53,7 +53,7 @@ enum Doubt {
     Dropped,
 }
 
-impl Heard {
+impl SentToReceiver {
     /// Creates the initial state of a session that was seen from its start.
     pub(super) fn from_the_start() -> Self {
         Self {
@@ -138,7 +138,7 @@ impl Stream {
             .filter(|transit| usize::from(transit.datagram) == index)
             .peekable();
         if of_it.peek().is_none() {
-            return self.take(dir, &sent);
+            return self.record(dir, &sent);
         }
         let (own, _) = self.both(dir);
         for transit in of_it.filter(|transit| transit.lost.is_none()) {
@@ -160,12 +160,12 @@ impl Stream {
     pub(super) fn catch_up(&mut self, now: Time) {
         for dir in [Dir::C2s, Dir::S2c] {
             while let Some(sent) = self.both(dir).0.heard.pop(now) {
-                self.take(dir, &sent);
+                self.record(dir, &sent);
             }
         }
     }
 
-    fn take(&mut self, dir: Dir, sent: &Sent) {
+    fn record(&mut self, dir: Dir, sent: &Sent) {
         let (own, other) = self.both(dir);
         other.silence.heard(sent.at);
         let mut new = None;
@@ -174,7 +174,7 @@ impl Stream {
                 own.heard.numbers.may_have(*seq);
                 continue;
             }
-            let placing = own.heard.numbers.take(*seq, *is_resent, sent.at);
+            let placing = own.heard.numbers.record(*seq, *is_resent, sent.at);
             let is_ahead = matches!(placing.order, Order::Ahead(_));
             own.heard.network.is_rough |= is_ahead;
             own.heard.network.has_repeats |= is_resent;

@@ -3,7 +3,7 @@
 use teetap_proxy::session::SessionId;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Property, Proto, Seq, Side, Token};
 
-use super::{Detail, Fact, Found, Part, Seen, Stream, Streams, past::Past};
+use super::{Detail, Fact, ForeignPart, NoteSink, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
 
 /// Length in bytes of the header field that a note about the ack marks.
@@ -12,10 +12,10 @@ const ACK: usize = 2;
 impl Streams {
     /// Records a datagram, before its chunks. `found` contains its notes so far. Returns the values expected instead of
     /// a wrong token or ack.
-    pub(crate) fn begin(&mut self, seen: &Seen<'_>, found: &mut Found<'_>) -> Expected {
+    pub(crate) fn begin(&mut self, seen: &Seen<'_>, found: &mut NoteSink<'_>) -> Expected {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
         let token = packet.header.token.filter(|token| *token != Token::NONE);
-        let notes = !self.is_partial && !self.of(seen.session).is_over;
+        let notes = !self.is_partial && !self.stream_mut(seen.session).is_over;
         if notes && (found.has(Code::WrongToken) || found.has(Code::MissingToken)) {
             self.note_foreign_token(seen, token, found);
         }
@@ -76,7 +76,7 @@ impl Streams {
     }
 
     /// Adds a note if a wrong token is the token of another session.
-    fn note_foreign_token(&self, seen: &Seen<'_>, token: Option<Token>, found: &mut Found<'_>) {
+    fn note_foreign_token(&self, seen: &Seen<'_>, token: Option<Token>, found: &mut NoteSink<'_>) {
         let (Some(token), dir) = (token, seen.datagram.dir) else {
             return;
         };
@@ -92,7 +92,7 @@ impl Streams {
             .map(|(id, _)| SessionId(id))
             .or_else(|| self.past.with_token(dir, token));
         if let Some(session) = other {
-            let part = Part::Token;
+            let part = ForeignPart::Token;
             found.add(
                 whole(seen, Code::OtherSession),
                 Fact::Foreign {
@@ -132,7 +132,7 @@ impl Stream {
     }
 
     /// Counts the bytes sent to a client address that may be spoofed, and adds a note if they are too many.
-    fn note_surplus(&mut self, seen: &Seen<'_>, token: Option<Token>, notes: bool, found: &mut Found<'_>) {
+    fn note_surplus(&mut self, seen: &Seen<'_>, token: Option<Token>, notes: bool, found: &mut NoteSink<'_>) {
         let Some(bytes) = seen.datagram.received().map(<[u8]>::len) else {
             return;
         };
@@ -155,7 +155,7 @@ impl Stream {
     }
 
     /// Replaces the note about an ack that is behind with a note about reordering, if the datagram was reordered.
-    fn note_overtaken(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
+    fn note_overtaken(&self, seen: &Seen<'_>, found: &mut NoteSink<'_>) {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
         let [c2s, s2c] = &self.ways;
         let (own, other) = match dir {
@@ -188,7 +188,7 @@ impl Stream {
     }
 
     /// Records the token and the ack of a datagram. Returns the values expected instead of a wrong token or ack.
-    fn expect(&mut self, seen: &Seen<'_>, token: Option<Token>, found: &Found<'_>) -> Expected {
+    fn expect(&mut self, seen: &Seen<'_>, token: Option<Token>, found: &NoteSink<'_>) -> Expected {
         let (packet, leg, dir) = (seen.packet, seen.datagram.leg, seen.datagram.dir);
         let (own, other) = self.both(dir);
         if found.has(Code::WrongToken) || found.has(Code::MissingToken) {
@@ -239,7 +239,13 @@ impl Stream {
     }
 
     /// Adds a note if an ack that is ahead continues the acks of another session of the same client.
-    fn note_foreign_ack(&self, past: &Past, seen: &Seen<'_>, expected: Option<Seq>, found: &mut Found<'_>) {
+    fn note_foreign_ack(
+        &self,
+        past: &Past,
+        seen: &Seen<'_>,
+        expected: Option<Seq>,
+        found: &mut NoteSink<'_>,
+    ) {
         if !found.has(Code::AckAhead) {
             return;
         }
@@ -249,14 +255,14 @@ impl Stream {
             return;
         }
         if let Some(session) = past.with_ack(self.client, seen.datagram.dir.reverse(), ack) {
-            let part = Part::Ack(ack);
+            let part = ForeignPart::Ack(ack);
             let session = session.0;
             found.add(whole(seen, Code::OtherSession), Fact::Foreign { session, part });
         }
     }
 
     /// Adds the receiver's reaction to an oddly framed datagram, if the receiver's release is known.
-    fn note_form(&self, seen: &Seen<'_>, found: &mut Found<'_>) {
+    fn note_form(&self, seen: &Seen<'_>, found: &mut NoteSink<'_>) {
         let mut odd = found
             .notes
             .iter()
@@ -283,7 +289,7 @@ impl Stream {
     }
 
     /// Records a valid ack and the resend flag of the same header, and adds notes about them.
-    fn take_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
+    fn take_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut NoteSink<'_>) {
         let (at, header) = (seen.at, &seen.packet.header);
         let (own, other) = self.both(seen.datagram.dir);
         let is_rough = own.network.is_rough || other.heard.network.is_rough;
@@ -349,7 +355,7 @@ impl Stream {
 
     /// Records the server's token, and adds a note if a later packet of the server contains the token with reversed
     /// bytes.
-    fn look_at_token(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
+    fn look_at_token(&mut self, seen: &Seen<'_>, notes: bool, found: &mut NoteSink<'_>) {
         let is_of_proxy = seen.datagram.leg == Some(Side::Client);
         if seen.datagram.dir != Dir::S2c || is_of_proxy {
             return;
@@ -378,7 +384,7 @@ impl Stream {
     }
 
     /// Adds a note if the sender fails to retransmit its oldest unacked message.
-    fn look_for_repeat(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
+    fn look_for_repeat(&mut self, seen: &Seen<'_>, notes: bool, found: &mut NoteSink<'_>) {
         let (own, _) = self.both(seen.datagram.dir);
         let chunks = seen.packet.control().is_none().then(|| seen.packet.chunks());
         let numbers = chunks.into_iter().flatten();
@@ -389,7 +395,7 @@ impl Stream {
     }
 
     /// Adds a note if a sequence number is missing and will not be sent anymore.
-    fn look_for_missing(&mut self, seen: &Seen<'_>, notes: bool, found: &mut Found<'_>) {
+    fn look_for_missing(&mut self, seen: &Seen<'_>, notes: bool, found: &mut NoteSink<'_>) {
         let (own, _) = self.both(seen.datagram.dir);
         if !own.numbers.has_gap() || seen.packet.control().is_some() && !notes {
             return;

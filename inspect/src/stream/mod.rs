@@ -61,20 +61,20 @@ use teetap_wire::{Code, Dir, Note, Packet, Seq, Token, def::Registry};
 
 use crate::stated::Stated;
 
-pub(crate) use chunk::{Counted, Piece};
-pub use detail::{Consequence, Detail, Fact, Part};
+pub(crate) use chunk::{ChunkOrder, DecidedChunk};
+pub use detail::{Consequence, Detail, Fact, ForeignPart};
 pub use inflate::NotInflating;
 pub use own::{Repeated, Unrepeated};
 
 use acks::Acks;
 use copies::Copies;
 use inflate::Inflation;
-use leg::Heard;
+use leg::SentToReceiver;
 use numbers::Numbers;
-use own::Own;
+use own::SentMessages;
 use pace::Pace;
 use past::Past;
-use shown::Shown;
+use shown::OwedReplies;
 use silence::Silence;
 use surplus::{Browsers, Unproven};
 
@@ -95,7 +95,7 @@ pub(crate) struct Streams {
 struct Stream {
     client: Option<IpAddr>,
     /// The two directions, client to server first.
-    ways: [Way; 2],
+    ways: [DirectionState; 2],
     /// The version number stated by a DDNet client.
     client_version: Option<i32>,
     /// Hash and sequence number of the last `map_change`, until the client has loaded that map.
@@ -125,7 +125,7 @@ struct Stream {
 
 /// The state of one direction.
 #[derive(Debug, Default)]
-struct Way {
+struct DirectionState {
     /// The token of the datagrams in this direction.
     token: Option<Token>,
     numbers: Numbers,
@@ -133,19 +133,19 @@ struct Way {
     /// Evidence of losses, copies or reordering before the datagrams were received here.
     network: Network,
     /// The datagrams as the proxy sent them to the receiver.
-    heard: Heard,
+    heard: SentToReceiver,
     /// The acks of the receiver.
     acks: Acks,
     /// Whether the receiver can inflate compressed datagrams.
     inflation: Inflation,
     /// The vital messages that the sender has to retransmit until they are acked.
-    own: Own,
+    own: SentMessages,
     /// The current silence of the sender.
     silence: Silence,
     /// Pauses and reply times of the sender.
     pace: Pace,
     /// The messages to which the sender has to reply.
-    shown: Shown,
+    shown: OwedReplies,
 }
 
 /// Evidence that the network loses, duplicates or delays datagrams.
@@ -173,12 +173,12 @@ pub(crate) struct Seen<'a> {
 
 /// Collects the notes of a datagram with their values.
 #[derive(Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct NoteSink<'a> {
     pub(crate) notes: &'a mut Vec<Note>,
     pub(crate) details: &'a mut Vec<Detail>,
 }
 
-impl Found<'_> {
+impl NoteSink<'_> {
     fn add(&mut self, note: Note, fact: Fact) {
         self.add_with(note, fact, None);
     }
@@ -216,13 +216,13 @@ impl Streams {
         match change.state {
             State::Opening => {
                 self.forget(session);
-                let way = || Way {
+                let way = || DirectionState {
                     numbers: Numbers::from_the_start(),
-                    heard: Heard::from_the_start(),
-                    own: Own::from_the_start(),
-                    ..Way::default()
+                    heard: SentToReceiver::from_the_start(),
+                    own: SentMessages::from_the_start(),
+                    ..DirectionState::default()
                 };
-                *self.of(session) = Stream {
+                *self.stream_mut(session) = Stream {
                     client,
                     ways: [way(), way()],
                     awaits_accept: true,
@@ -232,10 +232,10 @@ impl Streams {
             State::Closed => {
                 // A recording may contain datagrams of the session after its CLOSE.
                 self.forget(session);
-                self.of(session).is_over = true;
+                self.stream_mut(session).is_over = true;
             }
             State::Online | State::Closing => {
-                let stream = self.of(session);
+                let stream = self.stream_mut(session);
                 stream.client = client;
                 stream.is_online = change.state == State::Online;
             }
@@ -246,7 +246,7 @@ impl Streams {
     /// is much larger than its request.
     pub(crate) fn connless(&mut self, at: Time, connless: &Connless) -> Option<Detail> {
         let bytes = connless.bytes.len().saturating_add(connless.cut);
-        let much = self.browsers.take(at, connless.client, connless.dir, bytes)?;
+        let much = self.browsers.record(at, connless.client, connless.dir, bytes)?;
         (!self.is_partial).then(|| Detail {
             code: Code::Amplified,
             at: 0,
@@ -289,7 +289,7 @@ impl Streams {
         }
     }
 
-    fn of(&mut self, session: SessionId) -> &mut Stream {
+    fn stream_mut(&mut self, session: SessionId) -> &mut Stream {
         if self.sessions.len() >= SESSIONS && !self.sessions.contains(session.0) {
             let over = self.sessions.iter().find(|(_, stream)| stream.is_over);
             let oldest = over.or_else(|| self.sessions.iter().next());
@@ -305,16 +305,16 @@ impl Stream {
     fn gap(&mut self) {
         self.awaits_accept = false;
         for way in &mut self.ways {
-            *way = Way {
+            *way = DirectionState {
                 token: way.token,
-                ..Way::default()
+                ..DirectionState::default()
             };
         }
     }
 
     /// Forgets the sequence numbers if any were used, because they may be reused for other messages.
     fn renumber(&mut self) {
-        let has_numbers = |way: &Way| way.numbers.last().is_some_and(|last| last != Seq::ZERO);
+        let has_numbers = |way: &DirectionState| way.numbers.last().is_some_and(|last| last != Seq::ZERO);
         if self.ways.iter().any(has_numbers) {
             self.gap();
             self.may_renumber = true;
@@ -322,7 +322,7 @@ impl Stream {
     }
 
     /// Returns the state of the direction `dir`, then the state of the opposite direction.
-    const fn both(&mut self, dir: Dir) -> (&mut Way, &mut Way) {
+    const fn both(&mut self, dir: Dir) -> (&mut DirectionState, &mut DirectionState) {
         let [c2s, s2c] = &mut self.ways;
         match dir {
             Dir::C2s => (c2s, s2c),

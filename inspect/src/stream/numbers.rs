@@ -74,7 +74,7 @@ pub(super) enum Order {
 
 /// The position of a vital message in the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Placing {
+pub(super) struct ChunkPosition {
     /// The position from the receiver's point of view.
     pub(super) order: Order,
     /// True for the first in-order copy of the message.
@@ -85,7 +85,7 @@ pub(super) struct Placing {
 
 /// A sequence number that was never sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Never {
+pub(super) struct SkippedNumber {
     pub(super) missing: Seq,
     pub(super) for_: Duration,
 }
@@ -144,7 +144,7 @@ impl Numbers {
     }
 
     /// Records the number and the resend flag of a vital message. Returns the position of the message in the order.
-    pub(super) fn take(&mut self, seq: Seq, is_resent: bool, at: Time) -> Placing {
+    pub(super) fn record(&mut self, seq: Seq, is_resent: bool, at: Time) -> ChunkPosition {
         let high = self.high;
         if high.is_none_or(|high| !seq.is_behind(high)) {
             self.high = Some(seq);
@@ -152,7 +152,7 @@ impl Numbers {
         let Some(last) = self.last else {
             // A retransmission may be older than the last in-order message before the recording began.
             self.last = Some(seq).filter(|_| !is_resent);
-            return Placing {
+            return ChunkPosition {
                 order: Order::Next,
                 is_first: !is_resent,
                 high,
@@ -186,7 +186,7 @@ impl Numbers {
             self.may_have(seq);
             Order::Ahead(base.next())
         };
-        Placing {
+        ChunkPosition {
             order,
             is_first,
             high,
@@ -232,7 +232,7 @@ impl Numbers {
         at: Time,
         oldest: Option<Time>,
         mut numbers: impl Iterator<Item = (Seq, bool)>,
-    ) -> Option<Never> {
+    ) -> Option<SkippedNumber> {
         let missing = self.last?.next();
         let gap = self.gap.as_mut().filter(|gap| !gap.is_reported)?;
         gap.datagrams = gap.datagrams.saturating_add(1);
@@ -257,6 +257,6 @@ impl Numbers {
         let is_skipped = for_ >= SKIPPED && gap.rounds >= ROUNDS;
         let is_due = oldest.is_some_and(|oldest| at.since(oldest.max(gap.unheard)) >= NEVER);
         gap.is_reported = is_skipped || is_due && for_ >= NEVER && gap.datagrams >= DATAGRAMS;
-        gap.is_reported.then_some(Never { missing, for_ })
+        gap.is_reported.then_some(SkippedNumber { missing, for_ })
     }
 }

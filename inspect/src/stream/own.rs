@@ -39,11 +39,11 @@ const REPEATS: u8 = 2;
 
 /// The unacked and the recently acked vital messages of one peer.
 #[derive(Debug, Default)]
-pub(super) struct Own {
+pub(super) struct SentMessages {
     /// Unacked messages, sorted by number.
-    open: VecDeque<Open>,
+    open: VecDeque<UnackedMessage>,
     /// Recently acked messages.
-    done: VecDeque<Done>,
+    done: VecDeque<AckedMessage>,
     /// Highest ack sent to the peer, and the time at which it was sent first.
     shown: Option<Seq>,
     shown_at: Time,
@@ -63,7 +63,7 @@ pub(super) struct Own {
 
 /// An unacked message.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct UnackedMessage {
     seq: Seq,
     name: Option<&'static str>,
     at: Time,
@@ -71,7 +71,7 @@ struct Open {
 
 /// An acked message.
 #[derive(Clone, Copy, Debug)]
-struct Done {
+struct AckedMessage {
     seq: Seq,
     name: Option<&'static str>,
     /// Number of the first message sent to the peer along with the ack or after it.
@@ -103,7 +103,7 @@ pub struct Repeated {
     pub after: Duration,
 }
 
-impl Own {
+impl SentMessages {
     /// Creates the state of a peer at the start of its session, with nothing acked.
     pub(super) fn from_the_start() -> Self {
         Self {
@@ -123,13 +123,13 @@ impl Own {
             self.shown_at = at;
         }
         // Half of all numbers are behind an ack; only numbers between the previous ack and this ack are newly acked.
-        let is_acked = |open: &mut Open| match from {
+        let is_acked = |open: &mut UnackedMessage| match from {
             Some(from) => open.seq.is_acked_between(from, ack),
             None => open.seq.is_behind(ack),
         };
         let before = self.open.len();
         while let Some(open) = self.open.pop_front_if(is_acked) {
-            self.done.push_back(Done {
+            self.done.push_back(AckedMessage {
                 seq: open.seq,
                 name: open.name,
                 proof: None,
@@ -234,7 +234,7 @@ impl Own {
         if place == 0 {
             self.begin(at);
         }
-        self.open.insert(place, Open { seq, name, at });
+        self.open.insert(place, UnackedMessage { seq, name, at });
         self.open.truncate(MOST);
         None
     }

@@ -69,7 +69,7 @@ impl Trips {
 
 /// A reply that was queued until a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Late {
+pub(super) struct LateReply {
     pub(super) question: &'static str,
     pub(super) after: Duration,
 }
@@ -114,7 +114,7 @@ impl Pace {
     /// Records a message of this peer in the current datagram. Returns the delay if the message is a reply that was
     /// queued until a flush of the connection. `is_rough` is true if the network has lost, duplicated or reordered a
     /// datagram.
-    pub(super) fn answered(&mut self, name: &str, at: Time, is_rough: bool) -> Option<Late> {
+    pub(super) fn answered(&mut self, name: &str, at: Time, is_rough: bool) -> Option<LateReply> {
         let index = self.questions.iter().position(|(_, answer, _)| *answer == name)?;
         let (question, _, asked) = self.questions.remove(index);
         let after = at.since(asked);
@@ -123,6 +123,6 @@ impl Pace {
         let waited = after.saturating_sub(trips.shortest);
         let is_steady = !is_rough && trips.count >= TRIPS && trips.longest - trips.shortest <= SPREAD;
         let is_late = is_steady && FLUSH.contains(&self.pause) && WAITED.contains(&waited);
-        is_late.then_some(Late { question, after })
+        is_late.then_some(LateReply { question, after })
     }
 }

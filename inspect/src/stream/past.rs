@@ -17,19 +17,19 @@ const NEAR: u16 = 8;
 
 /// The last closed sessions, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Past(VecDeque<Over>);
+pub(super) struct Past(VecDeque<ClosedSession>);
 
 /// A closed session.
 #[derive(Debug)]
-struct Over {
+struct ClosedSession {
     session: SessionId,
     client: Option<IpAddr>,
-    ways: [Rest; 2],
+    ways: [ClosedDirection; 2],
 }
 
 /// The final state of one direction.
 #[derive(Debug, Default)]
-struct Rest {
+struct ClosedDirection {
     token: Option<Token>,
     /// The last in-order number.
     last: Option<Seq>,
@@ -42,13 +42,13 @@ impl Past {
     /// Adds a closed session. Forgets the oldest session if there are more than [`MOST`].
     pub(super) fn add(&mut self, session: SessionId, stream: Stream) {
         let client = stream.client;
-        let ways = stream.ways.map(|way| Rest {
+        let ways = stream.ways.map(|way| ClosedDirection {
             token: way.token,
             last: way.numbers.last(),
             acked: way.acks.last,
             copies: way.copies.into_messages(),
         });
-        self.0.push_back(Over {
+        self.0.push_back(ClosedSession {
             session,
             client,
             ways,
@@ -74,7 +74,7 @@ impl Past {
 
     /// Returns the latest session with the same message under the same number, if the message was not acked there.
     pub(super) fn with_unacked(&self, dir: Dir, seq: Seq, hash: u64) -> Option<SessionId> {
-        let is_open = |way: &Rest| way.acked.is_none_or(|acked| !seq.is_behind(acked));
+        let is_open = |way: &ClosedDirection| way.acked.is_none_or(|acked| !seq.is_behind(acked));
         self.find(|over| {
             let way = over.ways.get(dir as usize);
             way.is_some_and(|way| is_open(way) && way.copies.holds(seq, hash))
@@ -97,7 +97,7 @@ impl Past {
         client: Option<IpAddr>,
         dir: Dir,
         number: Seq,
-        end: impl Fn(&Rest) -> Option<Seq>,
+        end: impl Fn(&ClosedDirection) -> Option<Seq>,
     ) -> Option<SessionId> {
         client?;
         self.find(|over| {
@@ -106,7 +106,7 @@ impl Past {
         })
     }
 
-    fn find(&self, is_it: impl Fn(&Over) -> bool) -> Option<SessionId> {
+    fn find(&self, is_it: impl Fn(&ClosedSession) -> bool) -> Option<SessionId> {
         let over = self.0.iter().rev().find(|over| is_it(over));
         over.map(|over| over.session)
     }

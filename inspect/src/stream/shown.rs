@@ -16,7 +16,7 @@ const ANSWERS: [&str; 5] = [
 
 /// Messages to which one peer has not replied yet.
 #[derive(Debug, Default)]
-pub(super) struct Shown(Vec<Question>);
+pub(super) struct OwedReplies(Vec<Question>);
 
 /// A message that expects a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) struct Question {
     pub(super) answer: &'static str,
 }
 
-impl Shown {
+impl OwedReplies {
     /// Records a message to the peer. `answer` is the name of the expected reply.
     pub(super) fn asked(&mut self, answer: &'static str, seq: Seq) {
         if !ANSWERS.contains(&answer) {

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use teetap_proxy::session::{Event, Notice, SessionId, Time, What};
+use teetap_proxy::session::{Event, EventKind, Notice, SessionId, Time};
 use teetap_wire::{Dir, Side};
 
 use super::{Stream, Streams};
@@ -87,7 +87,7 @@ impl Streams {
         Some(Event {
             at,
             session: Some(session),
-            what: What::Notice(notice),
+            what: EventKind::Notice(notice),
         })
     }
 

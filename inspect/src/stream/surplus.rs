@@ -112,7 +112,13 @@ pub(super) struct Browsers(BTreeMap<SocketAddr, Surplus>);
 
 impl Browsers {
     /// Records a datagram outside a connection. Returns the sizes, once, if a reply is much larger than its requests.
-    pub(super) fn take(&mut self, at: Time, client: SocketAddr, dir: Dir, bytes: usize) -> Option<Amplified> {
+    pub(super) fn record(
+        &mut self,
+        at: Time,
+        client: SocketAddr,
+        dir: Dir,
+        bytes: usize,
+    ) -> Option<Amplified> {
         if dir == Dir::S2c {
             return self.0.get_mut(&client)?.answered(at, bytes, FOR_EACH);
         }

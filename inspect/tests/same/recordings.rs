@@ -21,7 +21,7 @@ use teetap_kit::{
 };
 use teetap_proxy::{
     io::Seen,
-    session::{Datagram, Event, Level, Time, What},
+    session::{Datagram, Event, EventKind, Level, Time},
 };
 use teetap_wire::{
     Dir, Side,
@@ -35,7 +35,7 @@ pub(crate) fn findings(items: impl Iterator<Item = Item>) -> String {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     for item in items {
-        judge.take(item, &mut decoder);
+        judge.record(item, &mut decoder);
     }
     judge.finish(&mut decoder);
     let findings = judge.findings();
@@ -93,7 +93,7 @@ fn items(mut playback: Playback<Cursor<&[u8]>>) -> Vec<Item> {
 /// Returns a scrubbed copy of a recording.
 fn scrubbed(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    let (_, opened) = Opened::of(Cursor::new(bytes)).expect("a recording");
+    let (_, opened) = Opened::detect(Cursor::new(bytes)).expect("a recording");
     let mut scrubber = Scrubber::new(Registry::builtin(), Keep::default());
     opened.scrub(&mut scrubber, &mut out).expect("a whole recording");
     out
@@ -128,7 +128,7 @@ impl Recordings {
             encoder.log(Time::ZERO, Level::Info, "a line of the program", out);
         }
         for (number, event) in events.iter().enumerate() {
-            if let What::Datagram(datagram) = &event.what {
+            if let EventKind::Datagram(datagram) = &event.what {
                 packets(event.at, datagram, &mut legs);
             }
             let decoded = Seen::Event(Arc::new(decoder.decode(event.clone())));

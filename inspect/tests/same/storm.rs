@@ -9,8 +9,8 @@ use teetap_kit::{
 };
 use teetap_peer::{Client, ClientConfig, Map, MapFile, Message, Server, ServerConfig, Variant, token};
 use teetap_proxy::session::{
-    Command, CommandId, Config, Event, Events, HeldId, Hub, Input, ListenerId, Output, SessionId, Speaks,
-    Time, UpstreamId, What,
+    Command, CommandId, Config, Event, EventKind, Events, HeldId, Hub, Input, ListenerId, Output, SessionId,
+    Speaks, Time, UpstreamId,
 };
 use teetap_wire::{Dir, Side};
 
@@ -289,8 +289,8 @@ impl Storm {
                 }
                 Output::Event(mut event) => {
                     let ends = match &mut event.what {
-                        What::Datagram(datagram) => Some(&mut datagram.ends),
-                        What::Connless(connless) => Some(&mut connless.ends),
+                        EventKind::Datagram(datagram) => Some(&mut datagram.ends),
+                        EventKind::Connless(connless) => Some(&mut connless.ends),
                         _ => None,
                     };
                     if let Some(ends) = ends {
@@ -506,7 +506,7 @@ impl Storm {
             .rev()
             .take(200)
             .find_map(|event| match &event.what {
-                What::Answer(answer) => {
+                EventKind::Answer(answer) => {
                     let held = answer.held.as_deref().and_then(<[_]>::first);
                     held.map(|held| (held.dir, held.held))
                 }

@@ -8,21 +8,21 @@ use teetap_wire::{Dir, Proto, control};
 use super::{Client, ClientEvent, Phase};
 use crate::map::{Download, Progress};
 use crate::message::{Delivered, Message, Reading, text, version};
-use crate::script::{Step, Turn};
+use crate::script::{Behavior, Step};
 use crate::world;
 
 impl Client {
     /// Sends the messages of a step, unless the script has an action for it.
     pub(super) fn perform(&mut self, now: Duration, step: Step) {
         let sends = match self.stops.turn(&self.config.script, step) {
-            Turn::Usual => return self.carry_out(now, step),
-            Turn::Nothing(is_new) => {
+            Behavior::Usual => return self.carry_out(now, step),
+            Behavior::Nothing(is_new) => {
                 if is_new {
                     self.events.push_back(ClientEvent::Stopped(step));
                 }
                 return;
             }
-            Turn::Send(messages) => messages.to_vec(),
+            Behavior::Send(messages) => messages.to_vec(),
         };
         for message in &sends {
             self.send_own(now, message);

@@ -15,7 +15,7 @@ use crate::script::Step;
 
 /// The effect of the first datagram of a client.
 #[derive(Debug)]
-pub(super) enum Greeting {
+pub(super) enum FirstReply {
     /// The datagram has no effect.
     Nothing,
     /// The server answers with these datagrams, at this step of the join.
@@ -67,7 +67,7 @@ impl Welcome {
 }
 
 /// Returns the answer to the first datagram of a client whose address has the token `given`.
-pub(super) fn greet(config: &ServerConfig, given: Token, datagram: &[u8]) -> Greeting {
+pub(super) fn greet(config: &ServerConfig, given: Token, datagram: &[u8]) -> FirstReply {
     let serves = |variant| config.variants.contains(&variant);
     let seven = [Variant::Ddnet7, Variant::V7]
         .into_iter()
@@ -84,7 +84,7 @@ pub(super) fn greet(config: &ServerConfig, given: Token, datagram: &[u8]) -> Gre
             let mut payload = Vec::new();
             control::token_reply(given, &mut payload);
             let reply = control_datagram(Proto::V7, Some(token), Seq::ZERO, &payload);
-            Greeting::Answers(Step::TokenReply, vec![reply])
+            FirstReply::Answers(Step::TokenReply, vec![reply])
         }
         (First::Connect7 { header_token, token }, Some(variant))
             if header_token == given && token != Token::NONE =>
@@ -101,9 +101,9 @@ pub(super) fn greet(config: &ServerConfig, given: Token, datagram: &[u8]) -> Gre
     }
 }
 
-fn welcome(variant: Variant, expected: Option<Token>, sent: Option<Token>, kind: Kind) -> Greeting {
+fn welcome(variant: Variant, expected: Option<Token>, sent: Option<Token>, kind: Kind) -> FirstReply {
     let proto = variant.proto();
-    Greeting::Welcome(Welcome {
+    FirstReply::Welcome(Welcome {
         variant,
         tokens: Tokens {
             proto,
@@ -115,7 +115,7 @@ fn welcome(variant: Variant, expected: Option<Token>, sent: Option<Token>, kind:
 }
 
 /// Returns the answer to a CONNECT of 0.6.
-fn connect(config: &ServerConfig, given: Token, proto: Proto, client: Option<Token>) -> Greeting {
+fn connect(config: &ServerConfig, given: Token, proto: Proto, client: Option<Token>) -> FirstReply {
     let serves = |variant| config.variants.contains(&variant);
     let accepted = |proto, token, in_payload| {
         let mut payload = Vec::new();
@@ -124,24 +124,24 @@ fn connect(config: &ServerConfig, given: Token, proto: Proto, client: Option<Tok
     };
     match proto {
         Proto::V65 if serves(Variant::V65) => {
-            Greeting::Answers(Step::ConnectAccept, vec![accepted(Proto::V65, client, given)])
+            FirstReply::Answers(Step::ConnectAccept, vec![accepted(Proto::V65, client, given)])
         }
-        Proto::Ddnet if serves(Variant::Ddnet) => Greeting::Answers(
+        Proto::Ddnet if serves(Variant::Ddnet) => FirstReply::Answers(
             Step::ConnectAccept,
             vec![accepted(Proto::Ddnet, Some(given), given)],
         ),
         _ if config.challenges => {
             let accept = accepted(Proto::V6, None, Token::NONE);
-            Greeting::Answers(Step::ConnectAccept, vec![accept, challenge::challenge(given)])
+            FirstReply::Answers(Step::ConnectAccept, vec![accept, challenge::challenge(given)])
         }
         _ if serves(Variant::V6) => welcome(Variant::V6, None, None, Kind::Pending),
-        _ => Greeting::Nothing,
+        _ => FirstReply::Nothing,
     }
 }
 
 /// Returns the effect of any other datagram. It can be the first one with the right token, or the proof of a
 /// challenge.
-fn established(config: &ServerConfig, given: Token, datagram: &[u8]) -> Greeting {
+fn established(config: &ServerConfig, given: Token, datagram: &[u8]) -> FirstReply {
     let serves = |variant| config.variants.contains(&variant);
     let mut scratch = Scratch::default();
     if serves(Variant::V65)
@@ -160,5 +160,5 @@ fn established(config: &ServerConfig, given: Token, datagram: &[u8]) -> Greeting
     if config.challenges && challenge::is_proof(datagram, given) {
         return welcome(Variant::V6, None, None, Kind::Challenged);
     }
-    Greeting::Nothing
+    FirstReply::Nothing
 }

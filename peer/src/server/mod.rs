@@ -16,11 +16,11 @@ use teetap_wire::{Proto, Seq, control};
 
 use crate::connection::{Received, SendError, control_datagram};
 use crate::message::{Delivered, Message, text};
-use crate::script::{Step, Turn};
+use crate::script::{Behavior, Step};
 use crate::token::token;
 use crate::world;
 use config::MAX_CLIENTS;
-use greeting::{Greeting, Kind, Welcome, greet};
+use greeting::{FirstReply, Kind, Welcome, greet};
 use slot::{Effect, Slot};
 
 pub use config::ServerConfig;
@@ -215,14 +215,14 @@ impl Server {
     /// Handles a datagram from an address without a slot.
     fn greet(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) {
         match greet(&self.config, token(self.config.secret, from), datagram) {
-            Greeting::Nothing => {}
-            Greeting::Answers(step, answers) => {
+            FirstReply::Nothing => {}
+            FirstReply::Answers(step, answers) => {
                 // There is no client yet whose step could be released, so any action only omits the answer.
                 if self.config.script.action(step).is_none() {
                     self.out.extend(answers.into_iter().map(|answer| (from, answer)));
                 }
             }
-            Greeting::Welcome(welcome) => self.welcome(now, from, &welcome, datagram),
+            FirstReply::Welcome(welcome) => self.welcome(now, from, &welcome, datagram),
         }
     }
 
@@ -278,10 +278,10 @@ impl Server {
             return;
         };
         match slot.stops.turn(&self.config.script, step) {
-            Turn::Usual => slot.carry_out(now, &self.config, step),
-            Turn::Nothing(true) => self.events.push_back(ServerEvent::Stopped { client: id, step }),
-            Turn::Nothing(false) => {}
-            Turn::Send(messages) => messages.iter().for_each(|message| slot.send_own(now, message)),
+            Behavior::Usual => slot.carry_out(now, &self.config, step),
+            Behavior::Nothing(true) => self.events.push_back(ServerEvent::Stopped { client: id, step }),
+            Behavior::Nothing(false) => {}
+            Behavior::Send(messages) => messages.iter().for_each(|message| slot.send_own(now, message)),
         }
     }
 
@@ -361,17 +361,17 @@ impl Server {
             }
             let snapshot = world::snapshot(slot.proto(), self.tick, &tees, *id);
             match slot.stops.turn(&self.config.script, Step::Snapshot) {
-                Turn::Usual => {
+                Behavior::Usual => {
                     for message in slot.snapshot(self.tick, snapshot) {
                         slot.send_own(now, &message);
                     }
                 }
-                Turn::Nothing(true) => self.events.push_back(ServerEvent::Stopped {
+                Behavior::Nothing(true) => self.events.push_back(ServerEvent::Stopped {
                     client: *id,
                     step: Step::Snapshot,
                 }),
-                Turn::Nothing(false) => {}
-                Turn::Send(messages) => messages.iter().for_each(|message| slot.send_own(now, message)),
+                Behavior::Nothing(false) => {}
+                Behavior::Send(messages) => messages.iter().for_each(|message| slot.send_own(now, message)),
             }
         }
     }

@@ -27,13 +27,13 @@ use super::{
     input_log::Recorder,
     journal::JournalWriter,
     readiness::{Batch, Readiness, Ready, Source, Which},
-    sockets::{Counters, News, Sockets},
+    sockets::{Counters, SocketEvent, Sockets},
     timer::Timer,
     udp,
 };
 use crate::session::{
-    Answer, Command, CommandId, Event, Events, Hub, Input, Listed, ListenerId, Speaks, Stats, Time,
-    UpstreamId, What,
+    Answer, Command, CommandId, Event, EventKind, Events, Hub, Input, Listed, ListenerId, Speaks, Stats,
+    Time, UpstreamId,
 };
 
 /// Maximum datagrams read from one client socket before polling the next.
@@ -69,7 +69,7 @@ pub enum Request {
     /// Result of a probe: the protocols that the server is known to speak.
     Probed(Speaks),
     /// Requests the sessions and the counters.
-    Look(Reply<Look>),
+    Look(Reply<ProxyState>),
 }
 
 /// The receiver of a reply. Its channel holds one reply, so that the data thread never blocks.
@@ -77,7 +77,7 @@ pub type Reply<T> = std::sync::mpsc::SyncSender<T>;
 
 /// The sessions and counters of a proxy.
 #[derive(Clone, Debug)]
-pub struct Look {
+pub struct ProxyState {
     /// The sessions, in the order of their numbers.
     pub sessions: Vec<Listed>,
     /// The counters of the core.
@@ -87,10 +87,10 @@ pub struct Look {
 }
 
 /// The parts of the data thread.
-pub(super) struct Parts {
+pub(super) struct DriverParts {
     pub(super) hub: Hub,
     pub(super) clock: Clock,
-    pub(super) lines: Lines,
+    pub(super) lines: Descriptors,
     pub(super) bus: Publisher,
     pub(super) log: Option<Recorder>,
     pub(super) journal: Option<JournalWriter>,
@@ -102,13 +102,13 @@ pub(super) struct Parts {
 
 /// The file descriptors of the data thread.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct Descriptors {
     readiness: Arc<Readiness>,
     sockets: Sockets,
     timer: Timer,
 }
 
-impl Lines {
+impl Descriptors {
     /// Registers the descriptors of a proxy: `listen` is the socket to which clients send, `target` the
     /// server. Requires a runtime.
     ///
@@ -137,8 +137,8 @@ pub struct Ended {
 }
 
 /// Runs until it is stopped, with a reason that is sent to the peers. Returns `None` if a task panicked.
-pub(super) async fn run(parts: Parts) -> Option<Ended> {
-    let Parts {
+pub(super) async fn run(parts: DriverParts) -> Option<Ended> {
+    let DriverParts {
         hub,
         clock,
         lines,
@@ -219,7 +219,7 @@ struct Driver {
 struct Witness(Rc<Notify>);
 
 impl Witness {
-    fn of(driver: &Shared) -> Self {
+    fn from_shared(driver: &Shared) -> Self {
         Self(Rc::clone(&driver.borrow().crashed))
     }
 }
@@ -241,24 +241,24 @@ impl Driver {
                 break;
             };
             match news {
-                News::Opened(upstream, local) => self.step(Input::UpstreamOpened { upstream, local }),
-                News::Failed(upstream, error) => {
+                SocketEvent::Opened(upstream, local) => self.step(Input::UpstreamOpened { upstream, local }),
+                SocketEvent::Failed(upstream, error) => {
                     self.step(Input::UpstreamFailed {
                         upstream,
                         error: &error.to_string(),
                         exhausted: udp::is_exhausted(&error),
                     });
                 }
-                News::ListenerOpened(listener, local) => {
+                SocketEvent::ListenerOpened(listener, local) => {
                     self.step(Input::ListenerOpened { listener, local });
                 }
-                News::ListenerFailed(listener, error) => {
+                SocketEvent::ListenerFailed(listener, error) => {
                     self.step(Input::ListenerFailed {
                         listener,
                         error: &error.to_string(),
                     });
                 }
-                News::Unreachable(upstream, error) => {
+                SocketEvent::Unreachable(upstream, error) => {
                     self.step(Input::Unreachable {
                         upstream,
                         error: &error.to_string(),
@@ -268,7 +268,7 @@ impl Driver {
         }
         for mut event in self.events.drain(..) {
             self.sockets.name(&mut event);
-            if let (What::Answer(answer), Some((id, reply))) = (&event.what, &self.awaited)
+            if let (EventKind::Answer(answer), Some((id, reply))) = (&event.what, &self.awaited)
                 && answer.id == *id
             {
                 // The sender of the command may no longer wait.
@@ -285,8 +285,8 @@ impl Driver {
         self.awaited = None;
     }
 
-    fn look(&self) -> Look {
-        Look {
+    fn look(&self) -> ProxyState {
+        ProxyState {
             sessions: self.hub.list(),
             stats: self.hub.stats(),
             counters: self.sockets.counters,
@@ -415,7 +415,7 @@ impl Driver {
 
 /// Reads from all sources that are ready, forever.
 async fn keep_reading(driver: Shared, readiness: Arc<Readiness>) {
-    let _witness = Witness::of(&driver);
+    let _witness = Witness::from_shared(&driver);
     let mut batch = Batch::new();
     let mut rounds = 0;
     loop {

@@ -317,11 +317,11 @@ struct Writer {
     /// Number of counted lines in file and block.
     count: u64,
     /// The latest lines in the file, from the last line after which [`ROOM`] bytes are left.
-    lines: VecDeque<Line>,
+    lines: VecDeque<WrittenLine>,
 }
 
 /// A line in the file.
-struct Line {
+struct WrittenLine {
     end: u64,
     is_counted: bool,
 }
@@ -387,7 +387,7 @@ impl Writer {
         append(&mut self.block, line)?;
         self.count += u64::from(is_counted);
         let end = self.written + self.block.len() as u64;
-        self.lines.push_back(Line { end, is_counted });
+        self.lines.push_back(WrittenLine { end, is_counted });
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use super::*;
 use crate::{
-    io::input_log::{Cut, End, Entry, Happened, Header, Reader, Reason},
+    io::input_log::{Cut, End, Entry, Header, LoggedInput, Reader, Reason},
     session::{Config, Events},
 };
 
@@ -25,7 +25,7 @@ fn header() -> Header {
 fn entry(at: u64) -> Entry {
     Entry {
         at,
-        input: Happened::Timeout,
+        input: LoggedInput::Timeout,
         outputs: Vec::new(),
     }
 }

@@ -30,7 +30,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 pub use bus::{Bus, Publisher, Raw, Seen, Stage, Watcher, Worker};
 pub use clock::Clock;
-pub use driver::{Ended, Look, Reply, Request};
+pub use driver::{Ended, ProxyState, Reply, Request};
 pub use drops::KernelDrops;
 pub use listen::{DEFAULT_PORT, Listen, StartError};
 pub use log_file::{Faults, Log, LogError, LogFile, Writing};

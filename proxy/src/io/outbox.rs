@@ -38,7 +38,7 @@ pub(super) enum Sent {
 }
 
 /// A socket that does not block.
-pub(super) trait Put {
+pub(super) trait NonBlocking {
     /// Sends a datagram to `addr`, or to the connected address if `None`.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ pub(super) trait Put {
     fn put(&self, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()>;
 }
 
-impl Put for UdpSocket {
+impl NonBlocking for UdpSocket {
     fn put(&self, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()> {
         udp::send(self, addr, bytes)
     }
@@ -54,7 +54,7 @@ impl Put for UdpSocket {
 
 impl Outbox {
     /// Sends or queues a datagram to `addr`, or to the connected address if `None`.
-    pub(super) fn send(&mut self, socket: &impl Put, addr: Option<SocketAddr>, bytes: &[u8]) -> Sent {
+    pub(super) fn send(&mut self, socket: &impl NonBlocking, addr: Option<SocketAddr>, bytes: &[u8]) -> Sent {
         if self.waiting.is_empty() {
             match put(socket, addr, bytes) {
                 Ok(earlier) => return Sent::Now(earlier),
@@ -75,7 +75,7 @@ impl Outbox {
 
     /// Sends queued datagrams until the kernel has no room. Returns the number of datagrams that the kernel
     /// refused.
-    pub(super) fn flush(&mut self, socket: &impl Put) -> u64 {
+    pub(super) fn flush(&mut self, socket: &impl NonBlocking) -> u64 {
         let mut refused = 0;
         while let Some((addr, bytes)) = self.waiting.front() {
             match put(socket, *addr, bytes) {
@@ -103,7 +103,7 @@ impl Outbox {
 
 /// Sends a datagram. An error of an earlier datagram makes a send fail without sending, so a failed send is
 /// tried again: an error of the second try belongs to this datagram. Returns the earlier error.
-fn put(socket: &impl Put, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<Option<io::Error>> {
+fn put(socket: &impl NonBlocking, addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<Option<io::Error>> {
     match socket.put(addr, bytes) {
         Ok(()) => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
@@ -124,7 +124,7 @@ mod tests {
         sent: RefCell<Vec<usize>>,
     }
 
-    impl Put for Narrow {
+    impl NonBlocking for Narrow {
         fn put(&self, _addr: Option<SocketAddr>, bytes: &[u8]) -> io::Result<()> {
             let room = self.room.get().checked_sub(1).ok_or(io::ErrorKind::WouldBlock)?;
             self.room.set(room);

@@ -82,7 +82,7 @@ pub fn probe(target: SocketAddr, proto: Option<Proto>, registry: &Registry, cloc
         target,
         requested: match proto {
             None => vec![Family::Six, Family::Seven],
-            Some(proto) => vec![Family::of(proto)],
+            Some(proto) => vec![Family::from_proto(proto)],
         },
         answers: Vec::new(),
         error: None,

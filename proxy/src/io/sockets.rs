@@ -1,7 +1,7 @@
 //! The sockets of the data thread. Carries out the core's outputs: sends datagrams, opens and closes sockets.
 //!
 //! Law: this module never calls the core. Events of a socket (it is open, the network reported an error) are
-//! queued as [`News`] until the driver passes them to the core.
+//! queued as [`SocketEvent`] until the driver passes them to the core.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -29,7 +29,7 @@ pub struct Counters {
 
 /// An event of a socket.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum SocketEvent {
     /// An upstream socket is open, at this local address.
     Opened(UpstreamId, SocketAddr),
     /// An upstream socket could not be opened.
@@ -44,7 +44,7 @@ pub(super) enum News {
 
 /// A socket with its queue.
 #[derive(Debug)]
-struct Line {
+struct QueuedSocket {
     socket: UdpSocket,
     outbox: Outbox,
 }
@@ -55,13 +55,13 @@ pub(super) struct Sockets {
     target: SocketAddr,
     readiness: Arc<Readiness>,
     /// The first listen socket; `listen_ipv6` is true if all listen sockets use IPv6.
-    listen: Line,
+    listen: QueuedSocket,
     listen_ipv6: bool,
     /// The other listen sockets.
-    redirects: BTreeMap<ListenerId, Line>,
-    upstreams: BTreeMap<UpstreamId, Line>,
+    redirects: BTreeMap<ListenerId, QueuedSocket>,
+    upstreams: BTreeMap<UpstreamId, QueuedSocket>,
     /// News that the driver has to pass to the core.
-    pub(super) news: VecDeque<News>,
+    pub(super) news: VecDeque<SocketEvent>,
     /// The counters.
     pub(super) counters: Counters,
 }
@@ -77,7 +77,7 @@ impl Sockets {
             target,
             readiness,
             listen_ipv6: listen.local_addr().is_ok_and(|addr| addr.is_ipv6()),
-            listen: Line::new(listen),
+            listen: QueuedSocket::new(listen),
             redirects: BTreeMap::new(),
             upstreams: BTreeMap::new(),
             news: VecDeque::new(),
@@ -168,14 +168,14 @@ impl Sockets {
             Sent::Now(None) | Sent::Queued => {}
             Sent::Now(Some(error)) => {
                 self.counters.errors += 1;
-                self.news.push_back(News::Unreachable(upstream, error));
+                self.news.push_back(SocketEvent::Unreachable(upstream, error));
             }
             Sent::First => line.wait_for_room(Which::Upstream(upstream), &self.readiness, &mut self.counters),
             Sent::Dropped => self.counters.unsent += 1,
             Sent::Failed(error) => {
                 self.counters.unsent += 1;
                 self.counters.errors += 1;
-                self.news.push_back(News::Unreachable(upstream, error));
+                self.news.push_back(SocketEvent::Unreachable(upstream, error));
             }
         }
     }
@@ -207,10 +207,10 @@ impl Sockets {
         });
         self.news.push_back(match opened {
             Ok((local, socket)) => {
-                self.upstreams.insert(id, Line::new(socket));
-                News::Opened(id, local)
+                self.upstreams.insert(id, QueuedSocket::new(socket));
+                SocketEvent::Opened(id, local)
             }
-            Err(error) => News::Failed(id, error),
+            Err(error) => SocketEvent::Failed(id, error),
         });
     }
 
@@ -227,10 +227,10 @@ impl Sockets {
         });
         self.news.push_back(match opened {
             Ok((local, socket)) => {
-                self.redirects.insert(id, Line::new(socket));
-                News::ListenerOpened(id, local)
+                self.redirects.insert(id, QueuedSocket::new(socket));
+                SocketEvent::ListenerOpened(id, local)
             }
-            Err(error) => News::ListenerFailed(id, error),
+            Err(error) => SocketEvent::ListenerFailed(id, error),
         });
     }
 
@@ -249,7 +249,7 @@ impl Sockets {
     }
 }
 
-impl Line {
+impl QueuedSocket {
     fn new(socket: UdpSocket) -> Self {
         Self {
             socket,

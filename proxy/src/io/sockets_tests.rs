@@ -28,14 +28,16 @@ fn carry_out(sockets: &mut Sockets, outputs: impl IntoIterator<Item = Output<'st
 
 /// Returns the news as text: kind, id, and the kind of the error.
 fn news(sockets: &mut Sockets) -> Vec<String> {
-    let words = |news: News| match news {
-        News::Opened(UpstreamId(id), _) => format!("upstream {id} opened"),
-        News::Failed(UpstreamId(id), error) => format!("upstream {id} failed: {:?}", error.kind()),
-        News::Unreachable(UpstreamId(id), error) => {
+    let words = |news: SocketEvent| match news {
+        SocketEvent::Opened(UpstreamId(id), _) => format!("upstream {id} opened"),
+        SocketEvent::Failed(UpstreamId(id), error) => format!("upstream {id} failed: {:?}", error.kind()),
+        SocketEvent::Unreachable(UpstreamId(id), error) => {
             format!("upstream {id} unreachable: {:?}", error.raw_os_error())
         }
-        News::ListenerOpened(ListenerId(id), _) => format!("listener {id} opened"),
-        News::ListenerFailed(ListenerId(id), error) => format!("listener {id} failed: {:?}", error.kind()),
+        SocketEvent::ListenerOpened(ListenerId(id), _) => format!("listener {id} opened"),
+        SocketEvent::ListenerFailed(ListenerId(id), error) => {
+            format!("listener {id} failed: {:?}", error.kind())
+        }
     };
     sockets.news.drain(..).map(words).collect()
 }
@@ -132,8 +134,8 @@ async fn the_datagrams_of_each_listener_and_upstream_are_their_own() {
     let (mut first, mut second, mut upstream) = (None, None, None);
     for news in sockets.news.drain(..) {
         match news {
-            News::Opened(UPSTREAM, local) => upstream = Some(local),
-            News::ListenerOpened(LISTENER, local) => second = Some(local),
+            SocketEvent::Opened(UPSTREAM, local) => upstream = Some(local),
+            SocketEvent::ListenerOpened(LISTENER, local) => second = Some(local),
             other => panic!("expected an upstream and a listener, got {other:?}"),
         }
     }

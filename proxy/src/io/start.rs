@@ -20,7 +20,7 @@ use tokio::{
 use super::{
     bus::{Bus, Stage},
     clock::Clock,
-    driver::{self, Ended, Lines, Look, Parts, Reply, Request},
+    driver::{self, Descriptors, DriverParts, Ended, ProxyState, Reply, Request},
     input_log, journal,
     listen::{DEFAULT_PORT, Listen, StartError},
     log_file::{Faults, LogFile, Writing},
@@ -100,7 +100,7 @@ impl Proxy {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let lines = {
             let _inside = runtime.enter();
-            Lines::new(socket, target)?
+            Descriptors::new(socket, target)?
         };
         let (request_sender, requests) = mpsc::channel(REQUESTS);
         let (stop_sender, stop) = watch::channel(None);
@@ -114,7 +114,7 @@ impl Proxy {
             server: target,
         };
         let thread = thread::Builder::new().name("data".into()).spawn(move || {
-            let parts = Parts {
+            let parts = DriverParts {
                 hub: Hub::new(config, route),
                 clock,
                 lines,
@@ -249,7 +249,7 @@ impl Commands {
     ///
     /// # Errors
     /// See [`Self::send`].
-    pub fn look(&self) -> Result<Look, Busy> {
+    pub fn look(&self) -> Result<ProxyState, Busy> {
         self.wait(Request::Look)
     }
 

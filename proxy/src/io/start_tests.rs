@@ -10,7 +10,7 @@ use teetap_wire::{Dir, Proto, def::Registry};
 use super::*;
 use crate::{
     io::{Raw, Seen},
-    session::{Event, What},
+    session::{Event, EventKind},
 };
 
 /// A 0.6 server browser request, and an answer to it.
@@ -70,7 +70,10 @@ fn datagrams_go_both_ways_and_the_watcher_sees_them() {
     while let Some(seen) = watcher.poll() {
         match seen {
             Seen::Event(event) => {
-                traffic += u32::from(matches!(event.what, What::Connless(_) | What::Datagram(_)))
+                traffic += u32::from(matches!(
+                    event.what,
+                    EventKind::Connless(_) | EventKind::Datagram(_)
+                ))
             }
             Seen::Gap(lost) => panic!("{lost} events lost"),
         }

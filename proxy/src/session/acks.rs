@@ -39,12 +39,12 @@ impl AckWindow {
 /// restarts its own numbers and expects the client's from 1 on (DDNet 16.4, network_server.cpp,
 /// `OnConnCtrlMsg`), but its datagrams show that only later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Anew {
+pub struct RestartedNumbers {
     c2s: AckWindow,
     s2c: AckWindow,
 }
 
-impl Anew {
+impl RestartedNumbers {
     /// Returns the ack window of the new numbers of one direction.
     #[must_use]
     pub const fn window(self, dir: Dir) -> AckWindow {

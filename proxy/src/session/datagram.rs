@@ -109,7 +109,7 @@ impl Datagram {
             (Some(only), None) => Sent::One(only),
             (first, second) => Sent::All(first.into_iter().chain(second).chain(lens).collect()),
         };
-        Self::of(dir, proto, origin, (bytes, received.len(), sent, inflated))
+        Self::build(dir, proto, origin, (bytes, received.len(), sent, inflated))
     }
 
     /// Returns the event of a datagram that a peer sent and that was forwarded unchanged. `clear` is its
@@ -120,10 +120,10 @@ impl Datagram {
         let (clear, inflated) = clear.unzip();
         let bytes = [received, clear.unwrap_or_default()].concat();
         let all = (bytes, received.len(), Sent::AsReceived, inflated);
-        Self::of(dir, proto, Origin::Peer, all)
+        Self::build(dir, proto, Origin::Peer, all)
     }
 
-    fn of(
+    fn build(
         dir: Dir,
         proto: Proto,
         origin: Origin,

@@ -16,7 +16,7 @@ use super::{
     input::CommandId,
     notice::Notice,
     time::Time,
-    waiting::Waiting,
+    waiting::HeldMessage,
 };
 use crate::words::Words;
 
@@ -28,23 +28,23 @@ pub struct Event {
     /// The session that the event belongs to; `None` if it belongs to none.
     pub session: Option<SessionId>,
     /// Kind and contents.
-    pub what: What,
+    pub what: EventKind,
 }
 
 impl Event {
     /// Returns the addresses of the datagram in the event; `None` if the event is not about a datagram.
     pub fn ends_mut(&mut self) -> Option<&mut Ends> {
         match &mut self.what {
-            What::Datagram(datagram) => Some(&mut datagram.ends),
-            What::Connless(connless) => Some(&mut connless.ends),
-            What::Session(_) | What::Notice(_) | What::Answer(_) => None,
+            EventKind::Datagram(datagram) => Some(&mut datagram.ends),
+            EventKind::Connless(connless) => Some(&mut connless.ends),
+            EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => None,
         }
     }
 }
 
 /// The kinds of event.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum EventKind {
     /// A session changed its state.
     Session(SessionChange),
     /// A datagram of a session was received, sent, or both.
@@ -65,7 +65,7 @@ pub struct Answer {
     /// `Ok` if the command was carried out; otherwise the reason why it was refused.
     pub result: Result<(), Cow<'static, str>>,
     /// The held messages, for [`Command::List`]; `None` for other commands.
-    pub held: Option<Box<[Waiting]>>,
+    pub held: Option<Box<[HeldMessage]>>,
 }
 
 impl fmt::Display for Answer {

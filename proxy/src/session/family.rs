@@ -18,7 +18,7 @@ pub enum Family {
 impl Family {
     /// Returns the family of a protocol.
     #[must_use]
-    pub const fn of(proto: Proto) -> Self {
+    pub const fn from_proto(proto: Proto) -> Self {
         match proto {
             Proto::V6 | Proto::V65 | Proto::Ddnet => Self::Six,
             Proto::V7 => Self::Seven,

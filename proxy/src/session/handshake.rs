@@ -33,7 +33,7 @@ pub(crate) struct Accepted {
 
 /// The effect of a datagram on a handshake.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum HandshakeStep {
     /// The state stays the same.
     Stay(Handshake),
     /// The handshake advances. The request of the new state has to be sent immediately.
@@ -131,7 +131,7 @@ impl Handshake {
     }
 
     /// Handles a datagram of the server.
-    pub(crate) fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
+    pub(crate) fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> HandshakeStep {
         match self {
             Self::Connect6(state) => state.handle(datagram, scratch),
             Self::AskToken(state) => state.handle(datagram, scratch),
@@ -143,10 +143,10 @@ impl Handshake {
 impl Connect6 {
     /// Handles the three forms of answer: with the token flag in the header (0.6.5), with `TKEN` and a token
     /// (DDNet), without a token.
-    fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
+    fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> HandshakeStep {
         let own = self.own;
         let requested = self.requested;
-        let stay = Step::Stay(Handshake::Connect6(self));
+        let stay = HandshakeStep::Stay(Handshake::Connect6(self));
         let Ok(packet) = Packet::parse(Proto::V65, datagram, scratch) else {
             return stay;
         };
@@ -184,12 +184,12 @@ impl Connect6 {
 }
 
 impl AskToken {
-    fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
+    fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> HandshakeStep {
         let own = self.own;
         match seven(datagram, own, scratch) {
-            Some(Seven::Token(server)) => Step::Next(Handshake::Connect7(Connect7 { own, server })),
-            Some(Seven::Close(reason)) => Step::Refused(reason),
-            _ => Step::Stay(Handshake::AskToken(self)),
+            Some(Seven::Token(server)) => HandshakeStep::Next(Handshake::Connect7(Connect7 { own, server })),
+            Some(Seven::Close(reason)) => HandshakeStep::Refused(reason),
+            _ => HandshakeStep::Stay(Handshake::AskToken(self)),
         }
     }
 }
@@ -197,10 +197,10 @@ impl AskToken {
 impl Connect7 {
     /// Handles the answer of the server. DDNet sends its ACCEPT once: if it is lost, any valid packet shows
     /// that the server accepted.
-    fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> Step {
+    fn handle(self, datagram: &[u8], scratch: &mut Scratch) -> HandshakeStep {
         let own = self.own;
         let accept = |is_traffic| {
-            Step::Accepted(Accepted {
+            HandshakeStep::Accepted(Accepted {
                 proto: Proto::V7,
                 token_in: Some(own),
                 token_out: Some(self.server),
@@ -210,11 +210,11 @@ impl Connect7 {
         match seven(datagram, own, scratch) {
             Some(Seven::Accept) => accept(false),
             Some(Seven::Traffic) => accept(true),
-            Some(Seven::Close(reason)) => Step::Refused(reason),
+            Some(Seven::Close(reason)) => HandshakeStep::Refused(reason),
             // The server answers a repeated request again. After it has renewed its seed, the token is a
             // newer one.
-            Some(Seven::Token(server)) => Step::Stay(Handshake::Connect7(Self { own, server })),
-            None => Step::Stay(Handshake::Connect7(self)),
+            Some(Seven::Token(server)) => HandshakeStep::Stay(Handshake::Connect7(Self { own, server })),
+            None => HandshakeStep::Stay(Handshake::Connect7(self)),
         }
     }
 }
@@ -246,8 +246,8 @@ fn seven(datagram: &[u8], own: Token, scratch: &mut Scratch) -> Option<Seven> {
     }
 }
 
-fn accepted(proto: Proto, token: Token) -> Step {
-    Step::Accepted(Accepted {
+fn accepted(proto: Proto, token: Token) -> HandshakeStep {
+    HandshakeStep::Accepted(Accepted {
         proto,
         token_in: Some(token),
         token_out: Some(token),
@@ -255,8 +255,8 @@ fn accepted(proto: Proto, token: Token) -> Step {
     })
 }
 
-fn tokenless(is_traffic: bool) -> Step {
-    Step::Accepted(Accepted {
+fn tokenless(is_traffic: bool) -> HandshakeStep {
+    HandshakeStep::Accepted(Accepted {
         proto: Proto::V6,
         token_in: None,
         token_out: None,
@@ -264,6 +264,6 @@ fn tokenless(is_traffic: bool) -> Step {
     })
 }
 
-fn refused(reason: Option<&[u8]>) -> Step {
-    Step::Refused(reason.unwrap_or_default().into())
+fn refused(reason: Option<&[u8]>) -> HandshakeStep {
+    HandshakeStep::Refused(reason.unwrap_or_default().into())
 }

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, num::NonZeroU32};
 use super::{
     datagram::HeldId,
     time::Time,
-    waiting::{Gone, Waiting},
+    waiting::{HeldMessage, ReleaseReason},
 };
 
 /// Maximum number of held messages per direction.
@@ -32,9 +32,9 @@ pub(crate) struct Held {
 
 /// The end of a wait, as a notice reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Left {
+pub(crate) struct HoldEnd {
     pub(crate) id: HeldId,
-    pub(crate) why: Gone,
+    pub(crate) why: ReleaseReason,
     /// True if the bytes were replaced during the wait.
     pub(crate) is_edited: bool,
 }
@@ -58,17 +58,17 @@ impl Held {
     }
 
     /// Returns the end of the wait for a message that is sent now; `None` if it is not reported.
-    pub(crate) fn left(&self) -> Option<Left> {
+    pub(crate) fn left(&self) -> Option<HoldEnd> {
         let why = match self.release {
-            Release::Key(..) | Release::Pause(_) => Gone::Timeout,
-            Release::Ready | Release::At(_) if self.is_noticed => Gone::Released,
+            Release::Key(..) | Release::Pause(_) => ReleaseReason::Timeout,
+            Release::Ready | Release::At(_) if self.is_noticed => ReleaseReason::Released,
             Release::Ready | Release::At(_) => return None,
         };
         self.left_as(why)
     }
 
-    fn left_as(&self, why: Gone) -> Option<Left> {
-        Some(Left {
+    fn left_as(&self, why: ReleaseReason) -> Option<HoldEnd> {
+        Some(HoldEnd {
             id: self.id?,
             why,
             is_edited: self.is_edited,
@@ -296,7 +296,7 @@ impl Hold {
     }
 
     /// Removes one message without sending it. Returns `None` if it is no longer held.
-    pub(crate) fn drop_one(&mut self, id: HeldId) -> Option<Left> {
+    pub(crate) fn drop_one(&mut self, id: HeldId) -> Option<HoldEnd> {
         let is_meant = |held: &Held| held.id == Some(id);
         let held = if let Some(at) = self.ordered.iter().position(is_meant) {
             self.ordered.remove(at)?
@@ -310,7 +310,7 @@ impl Hold {
             self.overtaken.remove(at).held
         };
         self.bytes -= held.data.len();
-        held.left_as(Gone::Dropped)
+        held.left_as(ReleaseReason::Dropped)
     }
 
     /// Replaces the bytes of one message.
@@ -338,7 +338,7 @@ impl Hold {
 
     /// Appends all held messages to `list`, in the order of their numbers. `of` returns the entry of a
     /// number.
-    pub(crate) fn list(&self, list: &mut Vec<Waiting>, of: impl Fn(HeldId) -> Waiting) {
+    pub(crate) fn list(&self, list: &mut Vec<HeldMessage>, of: impl Fn(HeldId) -> HeldMessage) {
         let overtaken = self
             .overtaken
             .iter()
@@ -347,7 +347,7 @@ impl Hold {
         let queued = queued.map(|held| (held, held.release.deadline()));
         let start = list.len();
         list.extend(queued.chain(overtaken).filter_map(|(held, until)| {
-            Some(Waiting {
+            Some(HeldMessage {
                 vital: held.vital,
                 rule: held.rule.clone(),
                 until,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use teetap_rules::impair::{Channel, Copy, Fate, Impact, LineSet, Lost, Passed, Sent};
+use teetap_rules::impair::{Channel, Copy, Fate, Impact, LineSet, Lost, PassedDatagram, Sent};
 use teetap_wire::Dir;
 
 use super::{datagram::Transit, outbox::Destination, time::Time};
@@ -93,7 +93,7 @@ impl Lane {
 
     /// Queues or drops a counted datagram. Returns the effects of the link on the datagram and its
     /// duplicates; empty if there are none.
-    pub(crate) fn take(&mut self, now: Time, outgoing: Outgoing<'_>) -> Vec<Transit> {
+    pub(crate) fn enqueue(&mut self, now: Time, outgoing: Outgoing<'_>) -> Vec<Transit> {
         let Outgoing {
             to,
             bytes,
@@ -148,8 +148,8 @@ impl Lane {
     }
 
     /// Returns the direction and the number of the last datagram, connless or not.
-    pub(crate) const fn passed(&self, dir: Dir, connless: bool) -> Passed {
-        Passed {
+    pub(crate) const fn passed(&self, dir: Dir, connless: bool) -> PassedDatagram {
+        PassedDatagram {
             dir,
             datagram: if connless { self.connless } else { self.ordinal },
             connless,
@@ -252,10 +252,10 @@ mod tests {
     use crate::session::UpstreamId;
     use teetap_rules::{
         Opening,
-        impair::{Dirs, Line, Links, Reorder, Share},
+        impair::{Dirs, LinkLine, Links, Reorder, Share},
     };
 
-    fn lane(change: impl FnOnce(&mut Line)) -> Lane {
+    fn lane(change: impl FnOnce(&mut LinkLine)) -> Lane {
         let opening = Opening {
             seed: 3,
             session: 1,
@@ -263,7 +263,7 @@ mod tests {
             is_new: true,
             client: None,
         };
-        let mut line = Line::new(Dirs::C2s);
+        let mut line = LinkLine::new(Dirs::C2s);
         line.delay = Some(Duration::from_millis(5));
         change(&mut line);
         Lane {
@@ -274,7 +274,7 @@ mod tests {
 
     fn send(lane: &mut Lane, at: u64, text: &str) -> Vec<Transit> {
         lane.is_open(Time(at));
-        lane.take(Time(at), outgoing(text))
+        lane.enqueue(Time(at), outgoing(text))
     }
 
     fn outgoing(text: &str) -> Outgoing<'_> {
@@ -337,7 +337,7 @@ mod tests {
             once,
             ..outgoing("once")
         };
-        lane.take(Time(0), accept);
+        lane.enqueue(Time(0), accept);
         assert!(send(&mut lane, 1_000, "ahead")[0].reordered);
         assert_eq!(left(&mut lane, 4_999), [""; 0]);
         assert_eq!(left(&mut lane, 5_000), ["once", "ahead"]);
@@ -350,7 +350,7 @@ mod tests {
         lane.channel = None;
         assert!(!lane.is_open(Time(1_000)));
         assert_eq!(
-            lane.take(Time(1_000), outgoing("b"))[0].delay,
+            lane.enqueue(Time(1_000), outgoing("b"))[0].delay,
             Duration::from_millis(4)
         );
         assert_eq!(left(&mut lane, 5_000), ["a", "b"]);

@@ -75,7 +75,7 @@ pub(crate) struct EndedLeg {
     /// True if the proxy has ended the session with a CLOSE.
     pub(crate) is_closed: bool,
     /// True if the client has sent nothing since the answer to its CONNECT.
-    pub(crate) may_come: bool,
+    pub(crate) may_still_arrive: bool,
 }
 
 impl EndedLeg {
@@ -92,7 +92,7 @@ impl EndedLeg {
     /// Returns true if a datagram is the late ACCEPT of a client that has not sent anything before. The
     /// tokens of a DDNet server are valid for as long as it runs (16.4, network_server.cpp, `GetToken`).
     pub(crate) fn is_accepted(&self, bytes: &[u8], scratch: &mut Scratch) -> bool {
-        self.may_come
+        self.may_still_arrive
             && self.proto == Proto::Ddnet
             && Packet::parse(self.proto, bytes, scratch).is_ok_and(|packet| {
                 packet.header.token == Some(self.shows) && matches!(packet.control(), Some(Control::Accept))

@@ -10,8 +10,8 @@ use teetap_wire::{Dir, Proto, Side, def::Secrets, printable};
 use super::{
     datagram::readable,
     family::Family,
-    stranger::{Sentence, Stranger, start},
-    waiting::Gone,
+    stranger::{OpensNothing, Sentence, start},
+    waiting::ReleaseReason,
 };
 use crate::words::{Word, Words};
 
@@ -140,7 +140,7 @@ notices! {
         len: usize,
         /// The kind of datagram.
         #[cfg_attr(feature = "io", serde(default, with = "crate::words"))]
-        what: Stranger,
+        what: OpensNothing,
         /// The first bytes in hex, at most 16; empty if the recording lacks them.
         #[cfg_attr(feature = "io", serde(default))]
         start: Box<str>,
@@ -223,12 +223,12 @@ notices! {
         held: NonZeroU32,
         /// The reason.
         #[cfg_attr(feature = "io", serde(with = "crate::words"))]
-        why: Gone,
+        why: ReleaseReason,
         /// True if its bytes were replaced.
         edited: bool,
     } => "{outcome} message {held} ({dir}){how}",
-        outcome = if *why == Gone::Dropped { "dropped" } else { "released" },
-        how = match (*why == Gone::Timeout, *edited) {
+        outcome = if *why == ReleaseReason::Dropped { "dropped" } else { "released" },
+        how = match (*why == ReleaseReason::Timeout, *edited) {
             (true, true) => " after the maximum time, edited",
             (true, false) => " after the maximum time",
             (false, true) => ", edited",
@@ -460,7 +460,7 @@ notices! {
 impl Notice {
     /// Returns the notice about a datagram of kind `what` that opens no session.
     #[must_use]
-    pub fn unknown_sender(client: SocketAddr, bytes: &[u8], what: Stranger) -> Self {
+    pub fn unknown_sender(client: SocketAddr, bytes: &[u8], what: OpensNothing) -> Self {
         let (len, bytes) = (bytes.len(), readable(bytes));
         Self::UnknownSender {
             client,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use teetap_wire::MAX_DATAGRAM;
 
 use super::{
-    ClientAddr, Event, Events, ListenerId, Output, SessionId, Time, UpstreamId, What, datagram::Transit,
+    ClientAddr, Event, EventKind, Events, ListenerId, Output, SessionId, Time, UpstreamId, datagram::Transit,
 };
 
 /// Maximum number of buffers kept between inputs.
@@ -19,7 +19,7 @@ pub(crate) enum Destination {
 }
 
 #[derive(Debug)]
-enum Step {
+enum Queued {
     Open(UpstreamId, u16),
     Listen(ListenerId, u16),
     /// Sends the datagram in the buffer with this index.
@@ -37,7 +37,7 @@ pub(crate) struct Outbox {
     /// Buffers of datagrams. The first `used` belong to `steps`.
     buffers: Vec<Vec<u8>>,
     used: usize,
-    steps: Vec<Step>,
+    steps: Vec<Queued>,
     /// Number of `steps` that have been polled.
     polled: usize,
     /// Effects of links on datagrams, each with the index of the step of its datagram.
@@ -78,30 +78,30 @@ impl Outbox {
 
     /// Opens a socket to the server at this port of its host.
     pub(crate) fn open(&mut self, upstream: UpstreamId, port: u16) {
-        self.steps.push(Step::Open(upstream, port));
+        self.steps.push(Queued::Open(upstream, port));
     }
 
     /// Opens a listen socket for the server at this port of its host.
     pub(crate) fn listen(&mut self, listener: ListenerId, port: u16) {
-        self.steps.push(Step::Listen(listener, port));
+        self.steps.push(Queued::Listen(listener, port));
     }
 
     pub(crate) fn close(&mut self, upstream: UpstreamId) {
-        self.steps.push(Step::Close(upstream));
+        self.steps.push(Queued::Close(upstream));
     }
 
     /// Sends the datagram that `write` appends to an empty buffer. Sends nothing if the buffer is still empty
     /// afterwards.
     pub(crate) fn send(&mut self, to: Destination, write: impl FnOnce(&mut Vec<u8>)) {
         if let Some(buffer) = self.fill(write) {
-            self.steps.push(Step::Send(to, buffer));
+            self.steps.push(Queued::Send(to, buffer));
         }
     }
 
     /// Sends a datagram that was queued in a link. Its event was emitted when it was queued.
     pub(crate) fn send_late(&mut self, to: Destination, bytes: &[u8]) {
         if let Some(buffer) = self.fill(|out| out.extend_from_slice(bytes)) {
-            self.steps.push(Step::Late(to, buffer));
+            self.steps.push(Queued::Late(to, buffer));
         }
     }
 
@@ -114,7 +114,7 @@ impl Outbox {
     ) {
         let Some(buffer) = self.fill(write) else { return };
         let step = self.steps.len();
-        self.steps.push(Step::Kept(buffer));
+        self.steps.push(Queued::Kept(buffer));
         let transits = pass(self.buffers.get(buffer).map_or(&[], Vec::as_slice));
         if self.is_watched() {
             self.transits
@@ -145,14 +145,14 @@ impl Outbox {
     /// in it.
     pub(crate) fn sent_since(&self, mark: usize) -> impl Iterator<Item = &[u8]> + Clone {
         self.steps.iter().skip(mark).filter_map(|step| match step {
-            Step::Send(_, buffer) | Step::Kept(buffer) => self.buffers.get(*buffer).map(Vec::as_slice),
-            Step::Open(..) | Step::Listen(..) | Step::Close(_) | Step::Late(..) => None,
+            Queued::Send(_, buffer) | Queued::Kept(buffer) => self.buffers.get(*buffer).map(Vec::as_slice),
+            Queued::Open(..) | Queued::Listen(..) | Queued::Close(_) | Queued::Late(..) => None,
         })
     }
 
     /// Returns the effects of links on the datagrams of [`Self::sent_since`].
     pub(crate) fn transits_since(&self, mark: usize) -> Box<[Transit]> {
-        let is_sent = |step: &&Step| matches!(step, Step::Send(..) | Step::Kept(_));
+        let is_sent = |step: &&Queued| matches!(step, Queued::Send(..) | Queued::Kept(_));
         let since = self.transits.iter().filter(|(step, _)| *step >= mark);
         since
             .map(|(step, transit)| {
@@ -175,14 +175,14 @@ impl Outbox {
         self.watched == Events::All
     }
 
-    pub(crate) fn event(&mut self, at: Time, session: Option<SessionId>, what: What) {
+    pub(crate) fn event(&mut self, at: Time, session: Option<SessionId>, what: EventKind) {
         if self.is_watched() {
             self.events.push_back(Box::new(Event { at, session, what }));
         }
     }
 
     pub(crate) fn poll(&mut self) -> Option<Output<'_>> {
-        while let Some(Step::Kept(_)) = self.steps.get(self.polled) {
+        while let Some(Queued::Kept(_)) = self.steps.get(self.polled) {
             self.polled += 1;
         }
         let Some(step) = self.steps.get(self.polled) else {
@@ -190,17 +190,17 @@ impl Outbox {
         };
         self.polled += 1;
         Some(match step {
-            Step::Open(upstream, port) => Output::OpenUpstream {
+            Queued::Open(upstream, port) => Output::OpenUpstream {
                 upstream: *upstream,
                 port: *port,
             },
-            Step::Listen(listener, port) => Output::OpenListener {
+            Queued::Listen(listener, port) => Output::OpenListener {
                 listener: *listener,
                 port: *port,
             },
-            Step::Close(upstream) => Output::CloseUpstream(*upstream),
-            Step::Kept(_) => return None,
-            Step::Send(to, buffer) | Step::Late(to, buffer) => {
+            Queued::Close(upstream) => Output::CloseUpstream(*upstream),
+            Queued::Kept(_) => return None,
+            Queued::Send(to, buffer) | Queued::Late(to, buffer) => {
                 let bytes = self.buffers.get(*buffer).map_or(&[][..], Vec::as_slice);
                 match *to {
                     Destination::Client(ClientAddr { addr, listener }) => Output::ToClient {

@@ -12,7 +12,7 @@ use super::{
 
 /// The definitions and sockets that the changes depend on.
 #[derive(Clone, Copy)]
-pub(crate) struct Means<'a> {
+pub(crate) struct RewriteContext<'a> {
     pub(crate) registry: &'a Registry,
     pub(crate) listeners: &'a Listeners,
 }
@@ -30,7 +30,7 @@ pub(crate) enum Rewrites {
 
 impl Rewrites {
     /// Returns the rewritten message; `None` if it stays as it is.
-    pub(crate) fn edit(self, proto: Proto, data: &[u8], means: Means<'_>) -> Option<Vec<u8>> {
+    pub(crate) fn edit(self, proto: Proto, data: &[u8], means: RewriteContext<'_>) -> Option<Vec<u8>> {
         match self {
             Self::None => None,
             Self::Redirects => redirected(proto, data, means.listeners),

@@ -1,18 +1,18 @@
-//! The names of [`Stranger`] in recordings, and the part of a notice that describes the datagram of
+//! The names of [`OpensNothing`] in recordings, and the part of a notice that describes the datagram of
 //! a stranger.
 
 use std::fmt::{self, Write as _};
 
-pub use teetap_wire::Stranger;
+pub use teetap_wire::OpensNothing;
 
 use crate::words::Words;
 
-impl Words for Stranger {
+impl Words for OpensNothing {
     const ALL: &'static [Self] = Self::ALL;
 }
 
 /// Returns the first bytes of a datagram, in hex, as a notice displays them.
-pub(super) fn start(what: Stranger, datagram: &[u8]) -> Box<str> {
+pub(super) fn start(what: OpensNothing, datagram: &[u8]) -> Box<str> {
     let mut hex = String::new();
     for byte in what.start(datagram) {
         let _infallible = write!(hex, "{byte:02x}");
@@ -22,7 +22,7 @@ pub(super) fn start(what: Stranger, datagram: &[u8]) -> Box<str> {
 
 /// The end of the sentence "127.0.0.1:5000 sent 13 bytes ...".
 pub(super) struct Sentence<'a> {
-    pub(super) what: Stranger,
+    pub(super) what: OpensNothing,
     pub(super) len: usize,
     /// The first bytes in hex; empty if unknown.
     pub(super) start: &'a str,
@@ -85,7 +85,7 @@ mod tests {
                 "0 bytes that open no session: a header has 3 bytes, in 0.7 and with the token flag of 0.6.5 it has 7",
             ),
         ] {
-            let what = Stranger::of(bytes);
+            let what = OpensNothing::classify(bytes);
             let sentence = Sentence {
                 what,
                 len: bytes.len(),
@@ -95,7 +95,7 @@ mod tests {
         }
         // A scrubbed recording contains only the kind.
         let sentence = Sentence {
-            what: Stranger::Close,
+            what: OpensNothing::Close,
             len: 4,
             start: "",
         };

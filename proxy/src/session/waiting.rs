@@ -9,7 +9,7 @@ use crate::words::Words;
 
 /// A message that the proxy holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct HeldMessage {
     /// The session.
     pub session: SessionId,
     /// The direction.
@@ -33,7 +33,7 @@ pub struct Waiting {
 
 /// The reason why a message is no longer held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gone {
+pub enum ReleaseReason {
     /// A command released it.
     Released,
     /// The maximum time has passed, so the message is sent.
@@ -42,7 +42,7 @@ pub enum Gone {
     Dropped,
 }
 
-impl fmt::Display for Gone {
+impl fmt::Display for ReleaseReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Released => "released",
@@ -52,6 +52,6 @@ impl fmt::Display for Gone {
     }
 }
 
-impl Words for Gone {
+impl Words for ReleaseReason {
     const ALL: &'static [Self] = &[Self::Released, Self::Timeout, Self::Dropped];
 }

@@ -10,7 +10,7 @@ use teetap_kit::{
     peer::Refusal,
     rules::{made, program},
 };
-use teetap_proxy::session::{Input, Notice, What};
+use teetap_proxy::session::{EventKind, Input, Notice};
 use teetap_rules::{Decide, Message, Shared, Verdict};
 use teetap_wire::{Dir, Side};
 
@@ -115,7 +115,7 @@ fn what_opens_nothing_keeps_nothing() {
     assert_eq!(stage.world.sockets.len(), 1);
     assert_eq!(stage.world.hub().unwrap().sessions(), 1);
     let strays = stage.world.events.iter().filter_map(|event| match &event.what {
-        What::Notice(Notice::UnknownSender { bytes, .. }) => Some(bytes.len()),
+        EventKind::Notice(Notice::UnknownSender { bytes, .. }) => Some(bytes.len()),
         _ => None,
     });
     let strays: Vec<usize> = strays.collect();
@@ -127,7 +127,7 @@ fn what_opens_nothing_keeps_nothing() {
     let counts = |stage: &Stage| {
         let events = stage.world.events.iter();
         let counts = events.filter_map(|event| match &event.what {
-            What::Notice(Notice::Suppressed { of, count }) => Some((of.to_string(), *count)),
+            EventKind::Notice(Notice::Suppressed { of, count }) => Some((of.to_string(), *count)),
             _ => None,
         });
         counts.collect::<Vec<_>>()

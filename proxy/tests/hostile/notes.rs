@@ -211,7 +211,7 @@ fn what_is_too_long_is_named_and_cut() {
             ),
         }
         for event in &stage.world.events {
-            if let teetap_proxy::session::What::Datagram(datagram) = &event.what {
+            if let teetap_proxy::session::EventKind::Datagram(datagram) = &event.what {
                 assert_eq!(datagram.received().map(<[u8]>::len), Some(1400), "{case}");
             }
         }

@@ -10,7 +10,7 @@ use teetap_kit::{
     rules::pass_all,
     world::{self, Middle, Place, World, client_addr},
 };
-use teetap_proxy::session::{Config, Hub, Input, SessionId, State, UpstreamId, What};
+use teetap_proxy::session::{Config, EventKind, Hub, Input, SessionId, State, UpstreamId};
 use teetap_wire::{Code, Side};
 
 /// The pairs of client and server: all framings, DDNet on either side, and the fallback to a session without
@@ -190,7 +190,7 @@ impl Stage {
             Side::Client => &self.world.clients[0].peer,
             Side::Server => self.slot().unwrap_or(&self.world.clients[0].peer),
         };
-        Shown::of(peer)
+        Shown::of_peer(peer)
     }
 
     fn slot(&self) -> Option<&Peer> {
@@ -282,17 +282,17 @@ impl Stage {
         let mut report = Report::default();
         for event in &self.world.events {
             match &event.what {
-                What::Datagram(datagram) => {
+                EventKind::Datagram(datagram) => {
                     report.codes.extend(datagram.notes.iter().map(|note| note.code));
                     report.sent += datagram.sent().count();
                     report.events += 1;
                 }
-                What::Connless(connless) => {
+                EventKind::Connless(connless) => {
                     report.sent += usize::from(connless.forwarded);
                     report.events += 1;
                 }
-                What::Notice(_) | What::Answer(_) => report.events += 1,
-                What::Session(change) => assert!(change.state != State::Closed, "{change:?}"),
+                EventKind::Notice(_) | EventKind::Answer(_) => report.events += 1,
+                EventKind::Session(change) => assert!(change.state != State::Closed, "{change:?}"),
             }
         }
         report

@@ -19,8 +19,8 @@ use teetap_kit::{
     world::{Middle, World, client_addr, config, listen_addr, route},
 };
 use teetap_proxy::session::{
-    self, Action, Answer, Command, CommandId, Config, HeldId, Hub, Input, ListenerId, Notice, Output, Placed,
-    SessionId, Time, UpstreamId, What,
+    self, Action, Answer, Command, CommandId, Config, EventKind, HeldId, Hub, Input, ListenerId, Notice,
+    Output, Placed, SessionId, Time, UpstreamId,
 };
 use teetap_rules::{Decide, Fate, Made, Message, Program, RuleId, Shared, Verdict};
 use teetap_wire::{Code, Dir, Packet, Scratch};
@@ -73,7 +73,7 @@ pub(crate) fn with_rules(script: &Script, test: impl Fn(&mut Bench)) {
 
 /// Returns a verdict with this fate.
 pub(crate) fn fate(name: &'static str, fate: Fate) -> (&'static str, Verdict) {
-    (name, Verdict::of(fate))
+    (name, Verdict::from_fate(fate))
 }
 
 impl Bench {
@@ -257,10 +257,10 @@ impl Bench {
                 }
                 Output::Event(event) => match event.what {
                     // Every test sets its rules.
-                    What::Notice(Notice::RulesSet { .. }) => {}
-                    What::Notice(notice) => self.notices.push(notice),
-                    What::Answer(answer) => self.answers.push(answer),
-                    What::Datagram(datagram) => {
+                    EventKind::Notice(Notice::RulesSet { .. }) => {}
+                    EventKind::Notice(notice) => self.notices.push(notice),
+                    EventKind::Answer(answer) => self.answers.push(answer),
+                    EventKind::Datagram(datagram) => {
                         check_places(&datagram);
                         let codes = datagram.notes.iter().map(|note| note.code);
                         let is_odd = |code: &Code| matches!(code, Code::AckAhead | Code::AckBehind);
@@ -269,7 +269,7 @@ impl Bench {
                             .extend(datagram.placed.iter().filter_map(|placed| placed.held));
                         self.placed.extend(datagram.placed);
                     }
-                    What::Session(_) | What::Connless(_) => {}
+                    EventKind::Session(_) | EventKind::Connless(_) => {}
                 },
                 Output::OpenListener { listener, port } => self.wanted_listeners.push((listener.0, port)),
                 Output::OpenUpstream { .. } | Output::CloseUpstream(_) => {}

@@ -8,7 +8,7 @@ use teetap_kit::{
     rules::compiled,
     world::{Place, client_addr},
 };
-use teetap_proxy::session::{Command, Connless, Input, Notice, Stranger, UpstreamId, What};
+use teetap_proxy::session::{Command, Connless, EventKind, Input, Notice, OpensNothing, UpstreamId};
 use teetap_rules::impair::Lost;
 
 use crate::examples::sample;
@@ -98,7 +98,7 @@ fn relay(stage: &Stage) -> UpstreamId {
 fn last_event(stage: &Stage) -> &Connless {
     let mut events = stage.world.events.iter().rev();
     let event = events.find_map(|event| match &event.what {
-        What::Connless(connless) => Some(connless),
+        EventKind::Connless(connless) => Some(connless),
         _ => None,
     });
     event.unwrap()
@@ -275,7 +275,7 @@ fn what_waits_for_browsers_is_bounded() {
     };
     assert_eq!(stage.times(&full), 1);
     let of_session = stage.world.events.iter().any(|event| {
-        matches!(&event.what, What::Notice(notice) if *notice == full) && event.session.is_some()
+        matches!(&event.what, EventKind::Notice(notice) if *notice == full) && event.session.is_some()
     });
     assert!(!of_session, "{full:?} is reported of a session");
     assert_eq!(last_event(&stage).link[0].lost, Some(Lost::Full));
@@ -321,5 +321,5 @@ fn a_message_of_the_browser_with_a_foreign_token_is_reported() {
     stage.world.stranger_sends(stranger(1), &request(given));
     assert_eq!(reported(&stage), []);
     stage.world.stranger_sends(stranger(1), &request(*b"else"));
-    assert_eq!(reported(&stage), [Stranger::BrowserToken]);
+    assert_eq!(reported(&stage), [OpensNothing::BrowserToken]);
 }

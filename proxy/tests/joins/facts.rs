@@ -9,7 +9,7 @@ use teetap_rules::Program;
 use teetap_wire::{
     Dir, Proto,
     def::{Datum, Registry},
-    snap::{Key, Sizes, Snapshot},
+    snap::{ItemKey, Sizes, Snapshot},
 };
 
 use crate::bench::{Bench, made, on_each_kind};
@@ -58,7 +58,7 @@ fn snapshot(bench: &Bench, tick: i32, x: i32, base: Option<(i32, i32)>) -> Strin
         let mut snapshot = Snapshot::new();
         let mut ints = vec![0; len];
         ints[1] = x;
-        snapshot.insert(Key { kind, id: 3 }, &ints).unwrap();
+        snapshot.insert(ItemKey { kind, id: 3 }, &ints).unwrap();
         snapshot
     };
     let (world, mut data) = (tee(x), Vec::new());

@@ -7,7 +7,7 @@ use teetap_kit::{
     link::{MS, SECOND},
     world::Place,
 };
-use teetap_proxy::session::{Family, Input, Notice, SessionId, Speaks, What};
+use teetap_proxy::session::{EventKind, Family, Input, Notice, SessionId, Speaks};
 
 use crate::stage::{Pair, Stage, pair};
 
@@ -38,7 +38,7 @@ fn probed(pair: Pair, speaks: Speaks) -> Stage {
 fn mismatches(stage: &Stage) -> Vec<(Option<SessionId>, Family, Family)> {
     let events = stage.world.events.iter();
     let found = events.filter_map(|event| match event.what {
-        What::Notice(Notice::OtherProtocol {
+        EventKind::Notice(Notice::OtherProtocol {
             client_speaks,
             server_speaks,
             ..

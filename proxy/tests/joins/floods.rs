@@ -16,7 +16,7 @@ use teetap_kit::{
     rules::compiled,
     world::{HubObserver, Middle, hub},
 };
-use teetap_proxy::session::{Command, Input, Notice, Output, Time, What};
+use teetap_proxy::session::{Command, EventKind, Input, Notice, Output, Time};
 
 use crate::crowds::{address, connect};
 use crate::ruled::ruled;
@@ -233,7 +233,7 @@ fn answers(stage: &mut Stage, addresses: u16) -> usize {
 
 fn named(stage: &Stage) -> Vec<Box<str>> {
     let notices = stage.world.events.iter().filter_map(|event| match &event.what {
-        What::Notice(Notice::RuleFailed { rule, why }) if why.contains("CONNECT") => Some(rule.clone()),
+        EventKind::Notice(Notice::RuleFailed { rule, why }) if why.contains("CONNECT") => Some(rule.clone()),
         _ => None,
     });
     notices.collect()

@@ -8,7 +8,7 @@ use teetap_kit::{
     peer::{Options, Peer, Policy, Server, State as PeerState},
     world::{Place, client_addr, hub, listen_addr},
 };
-use teetap_proxy::session::{ClientAddr, Input, ListenerId, Notice, UpstreamId, What};
+use teetap_proxy::session::{ClientAddr, EventKind, Input, ListenerId, Notice, UpstreamId};
 
 use crate::stage::{GREETING, HELLO, Pair, Stage};
 
@@ -145,7 +145,7 @@ fn a_redirected_client_plays_on_the_other_server_and_comes_back() {
             .events
             .iter()
             .filter_map(|event| match &event.what {
-                What::Session(change) => Some((event.session.unwrap().0, change.server)),
+                EventKind::Session(change) => Some((event.session.unwrap().0, change.server)),
                 _ => None,
             })
             .collect();
@@ -352,7 +352,7 @@ fn a_client_that_reconnects_from_another_port_is_a_second_session() {
         assert!(
             !events
                 .clone()
-                .any(|event| matches!(&event.what, What::Notice(notice) if restarts(notice)))
+                .any(|event| matches!(&event.what, EventKind::Notice(notice) if restarts(notice)))
         );
         let now = world.now;
         world.clients[0].peer.close("", now);

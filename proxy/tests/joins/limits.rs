@@ -8,7 +8,7 @@ use teetap_kit::{
     rules::compiled,
     world::{Place, World},
 };
-use teetap_proxy::session::{Input, Notice, Stranger, What};
+use teetap_proxy::session::{EventKind, Input, Notice, OpensNothing};
 
 use crate::stage::{Pair, Stage};
 
@@ -233,11 +233,11 @@ fn a_short_token_request_gets_no_answer() {
 }
 
 /// Returns the kind of the last datagram that opened no session.
-fn last_stranger(stage: &Stage) -> Option<Stranger> {
+fn last_stranger(stage: &Stage) -> Option<OpensNothing> {
     let kinds = stage.world.events.iter().rev();
     kinds
         .filter_map(|event| match &event.what {
-            What::Notice(Notice::UnknownSender { what, .. }) => Some(*what),
+            EventKind::Notice(Notice::UnknownSender { what, .. }) => Some(*what),
             _ => None,
         })
         .next()
@@ -254,10 +254,10 @@ fn a_connect_of_0_7_with_the_token_in_reverse_says_so() {
     let given = *reply.bytes.last_chunk::<4>().unwrap();
     let [a, b, c, d] = given;
     for (token, expected) in [
-        ([d, c, b, a], Stranger::ReversedToken),
-        ([a, c, b, d], Stranger::ForeignToken),
-        (own, Stranger::OwnToken),
-        (NO_TOKEN, Stranger::ConnectBeforeToken),
+        ([d, c, b, a], OpensNothing::ReversedToken),
+        ([a, c, b, d], OpensNothing::ForeignToken),
+        (own, OpensNothing::OwnToken),
+        (NO_TOKEN, OpensNothing::ConnectBeforeToken),
     ] {
         let connect = control::connect(Variant::V7, own, token);
         stage.world.stranger_sends(addr, &connect);

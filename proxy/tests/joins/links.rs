@@ -7,7 +7,7 @@ use teetap_kit::{
     rules::compiled,
     world::{Place, TICK},
 };
-use teetap_proxy::session::{Datagram, Input, Transit, What};
+use teetap_proxy::session::{Datagram, EventKind, Input, Transit};
 use teetap_wire::{Dir, Side};
 
 use crate::stage::{Pair, Stage, pair};
@@ -23,7 +23,9 @@ fn to_server(stage: &Stage) -> Vec<(u64, Vec<u8>)> {
     let mut all = Vec::new();
     for event in &stage.world.events {
         match &event.what {
-            What::Datagram(datagram) if datagram.dir == Dir::C2s && datagram.leg != Some(Side::Client) => {
+            EventKind::Datagram(datagram)
+                if datagram.dir == Dir::C2s && datagram.leg != Some(Side::Client) =>
+            {
                 all.extend(left(event.at.0, datagram));
             }
             _ => {}

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use teetap_kit::{codec::Variant, link::SECOND, rules::compiled};
-use teetap_proxy::session::{Command, Gone, HeldId, Input, Notice, SessionId, Waiting};
+use teetap_proxy::session::{Command, HeldId, HeldMessage, Input, Notice, ReleaseReason, SessionId};
 use teetap_rules::{Fate, Order};
 use teetap_wire::Dir;
 
@@ -42,21 +42,21 @@ fn edit(number: u32, data: &str) -> Command {
 }
 
 /// Returns the held messages as a command lists them.
-fn list(bench: &mut Bench) -> Vec<Waiting> {
+fn list(bench: &mut Bench) -> Vec<HeldMessage> {
     let session = Some(SESSION);
     assert_eq!(bench.command(Command::List { session }), [""; 0]);
     let answer = bench.answers.last().unwrap();
     answer.held.clone().unwrap().into()
 }
 
-fn texts(list: &[Waiting]) -> Vec<(u32, &str, bool)> {
-    let text = |waiting: &Waiting| str::from_utf8(&waiting.data).unwrap().to_owned().leak() as &str;
+fn texts(list: &[HeldMessage]) -> Vec<(u32, &str, bool)> {
+    let text = |waiting: &HeldMessage| str::from_utf8(&waiting.data).unwrap().to_owned().leak() as &str;
     list.iter()
         .map(|waiting| (waiting.held.0.get(), text(waiting), waiting.edited))
         .collect()
 }
 
-fn released(number: u32, why: Gone, edited: bool) -> Notice {
+fn released(number: u32, why: ReleaseReason, edited: bool) -> Notice {
     let (dir, held) = (Dir::S2c, id(number).0);
     Notice::Released {
         dir,
@@ -83,7 +83,7 @@ fn a_paused_message_goes_by_itself_with_a_notice() {
         assert_eq!(waits(bench), [Notice::Held { dir, held, rule, max }]);
         bench.after(29_000, &[]);
         bench.after(1_500, &["1000: C a1 1:p"]);
-        assert_eq!(waits(bench), [released(1, Gone::Timeout, false)]);
+        assert_eq!(waits(bench), [released(1, ReleaseReason::Timeout, false)]);
     });
 }
 
@@ -95,7 +95,10 @@ fn later_messages_wait_or_overtake() {
         assert_eq!(bench.release_one(id(1)), ["C a1 1:p 2:a"]);
         assert_eq!(bench.release_one(id(1)), [""; 0]);
         assert_eq!(bench.results(), [Ok(()), Err("the message is not held")]);
-        assert_eq!(waits(bench).last(), Some(&released(1, Gone::Released, false)));
+        assert_eq!(
+            waits(bench).last(),
+            Some(&released(1, ReleaseReason::Released, false))
+        );
     });
     with_rules(&vec![fate("p", pause(30, Order::Free))], |bench| {
         bench.is("S a1 1:p 2:a -:p", &["C a1 1:a"]);
@@ -152,8 +155,8 @@ fn held_messages_are_listed_edited_and_dropped() {
         assert_eq!(
             waits(bench),
             [
-                released(1, Gone::Dropped, false),
-                released(2, Gone::Released, true)
+                released(1, ReleaseReason::Dropped, false),
+                released(2, ReleaseReason::Released, true)
             ]
         );
         assert_eq!(bench.command(drop_one(1)), [""; 0]);
@@ -163,8 +166,8 @@ fn held_messages_are_listed_edited_and_dropped() {
         assert_eq!(
             waits(bench),
             [
-                released(4, Gone::Dropped, false),
-                released(3, Gone::Timeout, true)
+                released(4, ReleaseReason::Dropped, false),
+                released(3, ReleaseReason::Timeout, true)
             ]
         );
         assert_eq!(list(bench), []);
@@ -191,7 +194,7 @@ fn a_hold_that_gives_up_is_reported() {
     with_rules(&vec![fate("h", hold)], |bench| {
         bench.is("S a1 1:h", &["C a1 keepalive"]);
         bench.after(5_500, &["5000: C a1 1:h"]);
-        assert_eq!(waits(bench), [released(1, Gone::Timeout, false)]);
+        assert_eq!(waits(bench), [released(1, ReleaseReason::Timeout, false)]);
         bench.is("C a1 keepalive", &["S a1 keepalive"]);
         bench.is("S a1 2:h", &["C a1 keepalive"]);
         assert_eq!(bench.release(7), ["C a1 2:h"]);

@@ -110,7 +110,7 @@ impl Decide for Meddle {
         self.0.lock().unwrap().push(message.data.to_vec());
         let id = game::system(message.data).map(|(id, _)| id);
         if id.is_some_and(|id| (game::MAP_CHANGE..=game::INPUT).contains(&id)) {
-            Verdict::of(Fate::Drop)
+            Verdict::from_fate(Fate::Drop)
         } else {
             Verdict::PASS
         }

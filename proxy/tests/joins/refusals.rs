@@ -8,7 +8,7 @@ use teetap_kit::{
     rules::pass_all,
     world::{Loss, Middle, Place, hub, upstream_addr},
 };
-use teetap_proxy::session::{Input, State, UpstreamId, What};
+use teetap_proxy::session::{EventKind, Input, State, UpstreamId};
 
 use teetap_wire::{Code, Control, Scratch};
 
@@ -74,7 +74,7 @@ fn reasons(stage: &Stage) -> Vec<(String, Vec<Code>)> {
     let mut scratch = Scratch::new();
     let mut reasons = Vec::new();
     for event in &stage.world.events {
-        let What::Datagram(datagram) = &event.what else {
+        let EventKind::Datagram(datagram) = &event.what else {
             continue;
         };
         let Some(Ok(packet)) = datagram.packet(&mut scratch) else {
@@ -153,7 +153,7 @@ fn the_reason_of_a_quit_reaches_the_server() {
             stage.run(3 * SECOND);
             stage.assert_clear(reason);
             let reasons = stage.world.events.iter().filter_map(|event| match &event.what {
-                What::Session(change) if change.state == State::Closing => change.reason.clone(),
+                EventKind::Session(change) if change.state == State::Closing => change.reason.clone(),
                 _ => None,
             });
             let reasons: Vec<Box<[u8]>> = reasons.collect();

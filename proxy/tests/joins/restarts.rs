@@ -7,7 +7,7 @@ use teetap_kit::{
     peer::{Policy, Server, State},
     world::{Middle, config, hub},
 };
-use teetap_proxy::session::{Notice, What};
+use teetap_proxy::session::{EventKind, Notice};
 use teetap_rules::Fate;
 use teetap_wire::Code;
 
@@ -270,7 +270,7 @@ fn late_datagrams_of_a_replaced_session_are_not_odd() {
             stage.world.server_sends(upstream, &late);
             let events = stage.world.events.iter().skip(before);
             let of_datagrams = events.filter_map(|event| match &event.what {
-                What::Datagram(datagram) => {
+                EventKind::Datagram(datagram) => {
                     Some(datagram.notes.iter().map(|note| note.code).collect::<Vec<_>>())
                 }
                 _ => None,

@@ -7,7 +7,7 @@ use teetap_kit::{
     rules::compiled,
     world::{Middle, Place, client_addr, config},
 };
-use teetap_proxy::session::{Action, Config, Hub, Input, Notice, What};
+use teetap_proxy::session::{Action, Config, EventKind, Hub, Input, Notice};
 use teetap_wire::{Proto, def::Datum};
 
 use crate::bench::on_each_kind;
@@ -52,7 +52,7 @@ fn online(pair: Pair, source: &str) -> Stage {
 fn count(stage: &Stage, action: Action) -> usize {
     let events = stage.world.events.iter();
     let placed = events.filter_map(|event| match &event.what {
-        What::Datagram(datagram) => Some(&datagram.placed),
+        EventKind::Datagram(datagram) => Some(&datagram.placed),
         _ => None,
     });
     placed.flatten().filter(|placed| placed.action == action).count()

@@ -15,7 +15,7 @@ use teetap_kit::{
     peer::{Options, Peer, Policy, Server},
     world::{HubObserver, Middle, World, client_addr, config, route, transcript},
 };
-use teetap_proxy::session::{Command, CommandId, Config, Hub, Input, Output, Time, UpstreamId, What};
+use teetap_proxy::session::{Command, CommandId, Config, EventKind, Hub, Input, Output, Time, UpstreamId};
 use teetap_rules::Program;
 use teetap_wire::{Dir, Side};
 
@@ -119,7 +119,7 @@ impl HubObserver for Diary {
             Output::Event(event) => {
                 now.events += 1;
                 let text = match &event.what {
-                    What::Notice(notice) => {
+                    EventKind::Notice(notice) => {
                         now.notices += 1;
                         format!("{} {notice}", event.at)
                     }

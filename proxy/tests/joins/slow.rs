@@ -8,7 +8,7 @@ use teetap_kit::{
     peer::Policy,
     world::{Middle, Place, hub},
 };
-use teetap_proxy::session::{State, What};
+use teetap_proxy::session::{EventKind, State};
 
 use crate::stage::{HELLO, Pair, Stage, has};
 
@@ -164,12 +164,10 @@ fn a_client_that_waits_gets_as_far_as_directly() {
 fn an_accept_of_ddnet_is_never_too_late() {
     let (outcome, slow) = handshake(Pair::ALL[4], 1, 3600 * SECOND, hub(31, None, true));
     assert!(outcome.is_heard, "{outcome:?}");
-    let opened = slow
-        .stage
-        .world
-        .events
-        .iter()
-        .filter(|event| matches!(&event.what, What::Session(change) if change.state == State::Opening));
+    let opened =
+        slow.stage.world.events.iter().filter(
+            |event| matches!(&event.what, EventKind::Session(change) if change.state == State::Opening),
+        );
     assert_eq!(opened.count(), 2, "sessions");
     // A token that was not given to anybody opens no session.
     let mut slow = Slow::new(Pair::ALL[4], hub(31, None, true));

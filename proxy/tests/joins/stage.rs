@@ -8,7 +8,7 @@ use teetap_kit::{
     peer::{Options, Peer, Policy, Server, State as PeerState},
     world::{self, Middle, Place, World, client_addr, hub},
 };
-use teetap_proxy::session::{Config, Hub, Notice, SessionId, State, What};
+use teetap_proxy::session::{Config, EventKind, Hub, Notice, SessionId, State};
 
 /// The first message of a client.
 pub(crate) const HELLO: &[u8] = b"hello";
@@ -170,7 +170,7 @@ impl Stage {
     /// Updates the sessions that are online; fails if there are two.
     fn follow(&mut self) {
         for event in self.world.events.iter().skip(self.processed) {
-            let (What::Session(change), Some(id)) = (&event.what, event.session) else {
+            let (EventKind::Session(change), Some(id)) = (&event.what, event.session) else {
                 continue;
             };
             self.online.retain(|online| *online != id);
@@ -268,7 +268,7 @@ impl Stage {
     /// Returns the notices so far.
     pub(crate) fn notices(&self) -> Vec<Notice> {
         let notices = self.world.events.iter().filter_map(|event| match &event.what {
-            What::Notice(notice) => Some(notice.clone()),
+            EventKind::Notice(notice) => Some(notice.clone()),
             _ => None,
         });
         notices.collect()

@@ -7,7 +7,7 @@ use teetap_kit::{
     link::{MS, SECOND},
     world::{Place, client_addr},
 };
-use teetap_proxy::session::{Input, Notice, Speaks, Stranger, UpstreamId, What};
+use teetap_proxy::session::{EventKind, Input, Notice, OpensNothing, Speaks, UpstreamId};
 use teetap_wire::Proto;
 
 use crate::stage::{Stage, pair};
@@ -211,10 +211,10 @@ fn compressed(variant: Variant, token: Option<Token>, payload: &[u8]) -> Vec<u8>
 }
 
 /// Returns the kinds of the datagrams that opened no session.
-fn readings(stage: &Stage) -> Vec<Stranger> {
+fn readings(stage: &Stage) -> Vec<OpensNothing> {
     let events = stage.world.events.iter();
     let readings = events.filter_map(|event| match event.what {
-        What::Notice(Notice::UnknownSender { what, .. }) => Some(what),
+        EventKind::Notice(Notice::UnknownSender { what, .. }) => Some(what),
         _ => None,
     });
     readings.collect()
@@ -235,7 +235,11 @@ fn compressed_handshakes_are_admitted_or_named() {
     );
     let request = compressed(Variant::V7, Some(NO_TOKEN), &own);
     for bytes in [&six, &header, &ddnet, &request] {
-        assert_eq!(Stranger::of(bytes), Stranger::Compressed, "{bytes:02x?}");
+        assert_eq!(
+            OpensNothing::classify(bytes),
+            OpensNothing::Compressed,
+            "{bytes:02x?}"
+        );
     }
     // The server decides about a CONNECT of 0.6.
     for (bytes, proto) in [(&six, Proto::V6), (&header, Proto::V65), (&ddnet, Proto::Ddnet)] {
@@ -246,7 +250,7 @@ fn compressed_handshakes_are_admitted_or_named() {
         assert_eq!(readings(&world.stage), [], "{proto:?}");
     }
     // The proxy answers a TOKEN request.
-    for (is_ddnet, expected) in [(true, vec![Stranger::Compressed]), (false, vec![])] {
+    for (is_ddnet, expected) in [(true, vec![OpensNothing::Compressed]), (false, vec![])] {
         let mut world = Strangers::before(is_ddnet);
         let answers = world.client(Place::ToClient, &request);
         assert_eq!(answers.is_empty(), is_ddnet);

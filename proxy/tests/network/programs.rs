@@ -11,7 +11,7 @@ use teetap_kit::{
     world::{HubObserver, Middle, World, config, route},
 };
 use teetap_proxy::{
-    io::input_log::{Happened, Wanted},
+    io::input_log::{LoggedInput, LoggedOutput},
     session::{Hub, Input, Output, Time},
 };
 use teetap_rules::{Decision, Program};
@@ -134,18 +134,22 @@ fn source(seed: u64) -> String {
 }
 
 /// The inputs and outputs of a hub.
-type Log = Rc<RefCell<Vec<(Time, Happened, Vec<Wanted>)>>>;
+type Log = Rc<RefCell<Vec<(Time, LoggedInput, Vec<LoggedOutput>)>>>;
 
 #[derive(Debug)]
 struct Clerk(Log);
 
 impl HubObserver for Clerk {
     fn input(&mut self, at: Time, input: &Input<'_>) {
-        self.0.borrow_mut().push((at, Happened::from(input), Vec::new()));
+        self.0
+            .borrow_mut()
+            .push((at, LoggedInput::from(input), Vec::new()));
     }
 
     fn output(&mut self, output: &Output<'_>) {
-        if let (Some((.., outputs)), Some(wanted)) = (self.0.borrow_mut().last_mut(), Wanted::of(output)) {
+        if let (Some((.., outputs)), Some(wanted)) =
+            (self.0.borrow_mut().last_mut(), LoggedOutput::from_output(output))
+        {
             outputs.push(wanted);
         }
     }
@@ -203,7 +207,7 @@ fn replays(seed: u64, draws: u64, log: &Log) -> Result<(), String> {
         hub.handle(*at, happened.input(&compile)?);
         let mut came = Vec::new();
         while let Some(output) = hub.poll() {
-            came.extend(Wanted::of(&output));
+            came.extend(LoggedOutput::from_output(&output));
         }
         if came != *expected {
             return Err(format!("{at:?}: {expected:?} expected, {came:?} came"));

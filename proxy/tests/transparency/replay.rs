@@ -12,7 +12,7 @@ use teetap_kit::{
     world::{route, upstream_addr},
 };
 use teetap_proxy::session::{
-    Config, Event, Events, Hub, Input, ListenerId, Origin, Output, Time, UpstreamId, What,
+    Config, Event, EventKind, Events, Hub, Input, ListenerId, Origin, Output, Time, UpstreamId,
 };
 use teetap_rules::Program;
 use teetap_wire::{Dir, Side, def::Registry};
@@ -285,7 +285,7 @@ impl Replay {
         let mut crossed = Vec::new();
         for event in &self.events {
             match &event.what {
-                What::Datagram(datagram) if datagram.leg.is_none() => {
+                EventKind::Datagram(datagram) if datagram.leg.is_none() => {
                     assert_eq!(
                         (datagram.dir, datagram.origin),
                         (dir, Origin::Peer),
@@ -298,7 +298,7 @@ impl Replay {
                         *self.tally.notes.entry(note.code.name()).or_default() += 1;
                     }
                 }
-                What::Connless(connless) => {
+                EventKind::Connless(connless) => {
                     assert!(connless.forwarded && kind == Kind::Connless, "{}", self.place);
                     assert_eq!(
                         (connless.dir, &*connless.bytes),

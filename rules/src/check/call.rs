@@ -2,7 +2,7 @@
 
 use teetap_wire::def::suggest;
 
-use super::checker::{Checker, Each, place};
+use super::checker::{Checker, Each, index_or_insert};
 use super::literal;
 use super::value::Operand;
 use super::words::{Atom, atom};
@@ -35,7 +35,7 @@ impl Checker<'_> {
                 };
                 let Kind::Path(path) = &argument.kind else {
                     let what = "`has` takes a field";
-                    return self.wrong(Diagnostic::new(Code::Arguments, argument.span, what));
+                    return self.report_error(Diagnostic::new(Code::Arguments, argument.span, what));
                 };
                 self.whole(path).map_or(Cond::Unknown, Cond::Has)
             }
@@ -101,7 +101,7 @@ impl Checker<'_> {
         let argument = self.argument(call)?;
         let target = self.message_argument(call, argument)?;
         let target = self.target(target);
-        Some(place(&mut self.program.counted, target))
+        Some(index_or_insert(&mut self.program.counted, target))
     }
 
     /// Returns the target of a message argument: a message, all messages of a class, or all that carry snapshots.
@@ -153,7 +153,7 @@ impl Checker<'_> {
         else {
             return Operand::Failed;
         };
-        let slot = place(&mut self.program.kept, now);
+        let slot = index_or_insert(&mut self.program.kept, now);
         match self.field_of(Source::Last(slot), &named.label, &named.defs, &call.rest) {
             Operand::Field(at, _) => Operand::Field(at, format!("last {what}")),
             _ => Operand::Failed,
@@ -207,7 +207,7 @@ impl Checker<'_> {
         let name = &call.name.text;
         if self.each.is_some() {
             let what = format!("`{name}` within another `any` or `all`");
-            return self.wrong(Diagnostic::new(Code::Arguments, call.name.span, what));
+            return self.report_error(Diagnostic::new(Code::Arguments, call.name.span, what));
         }
         self.each = Some(Each::default());
         let errors = |checker: &Self| {
@@ -228,7 +228,7 @@ impl Checker<'_> {
                 let what = format!("there is no list in `{name}(…)`");
                 let help =
                     "a list is a field such as `clients.name`, or an item without id: `snap.character.x`";
-                self.wrong(Diagnostic::new(Code::Arguments, argument.span, what).help(help))
+                self.report_error(Diagnostic::new(Code::Arguments, argument.span, what).help(help))
             }
         }
     }

@@ -4,15 +4,15 @@ use teetap_wire::def::{Class, Def, Dialect, Field, Registry};
 
 use super::kinds::Variables;
 use crate::diagnostic::Diagnostic;
-use crate::eval::{Cond, Key, Program};
+use crate::eval::{Cond, DefKey, Program};
 
 /// A definition and its dialect.
-pub(super) type Of<'r> = (Dialect, &'r Def);
+pub(super) type DialectDef<'r> = (Dialect, &'r Def);
 
 pub(super) struct Checker<'r> {
     pub(super) registry: &'r Registry,
     /// All messages.
-    pub(super) defs: Vec<Of<'r>>,
+    pub(super) defs: Vec<DialectDef<'r>>,
     pub(super) program: Program,
     /// For each field of the program, its definition in each entry; `None` for a whole item or message.
     pub(super) kinds: Vec<Vec<Option<&'r Field>>>,
@@ -22,7 +22,7 @@ pub(super) struct Checker<'r> {
     pub(super) each: Option<Each>,
     /// The items that an action changes, while its value is checked. There a field of an item without an id means the
     /// field of the changed item.
-    pub(super) changing: Vec<Key>,
+    pub(super) changing: Vec<DefKey>,
     pub(super) knows: Knows,
     /// The variables that rules set.
     pub(super) variables: Variables,
@@ -47,7 +47,7 @@ pub(super) struct Each {
 impl<'r> Checker<'r> {
     pub(super) fn new(registry: &'r Registry) -> Self {
         let of = |dialect| registry.defs(dialect).map(move |def| (dialect, def));
-        let defs: Vec<Of<'r>> = Dialect::ALL
+        let defs: Vec<DialectDef<'r>> = Dialect::ALL
             .into_iter()
             .flat_map(of)
             .filter(|(_, def)| def.class != Class::Object)
@@ -73,14 +73,14 @@ impl<'r> Checker<'r> {
     }
 
     /// Reports an error and returns an unknown condition.
-    pub(super) fn wrong(&mut self, diagnostic: Diagnostic) -> Cond {
+    pub(super) fn report_error(&mut self, diagnostic: Diagnostic) -> Cond {
         self.report(diagnostic);
         Cond::Unknown
     }
 }
 
 /// Returns the index of a value in a list. Appends the value if the list does not contain it.
-pub(super) fn place<T: PartialEq>(list: &mut Vec<T>, value: T) -> u16 {
+pub(super) fn index_or_insert<T: PartialEq>(list: &mut Vec<T>, value: T) -> u16 {
     let at = list.iter().position(|known| *known == value).unwrap_or_else(|| {
         list.push(value);
         list.len() - 1

@@ -24,7 +24,7 @@ pub(super) fn fixed(expr: &Expr) -> bool {
 impl Checker<'_> {
     pub(super) fn compare(&mut self, op: Compare, left: &Expr, right: &Expr, span: Span) -> Cond {
         if let Some(diagnostic) = misused(op, left, right) {
-            return self.wrong(diagnostic);
+            return self.report_error(diagnostic);
         }
         let ordered = !matches!(op, Compare::Contains | Compare::Matches);
         // The name of a message is a word, too. Compared with a literal, it is not a named value.
@@ -76,7 +76,7 @@ impl Checker<'_> {
                 }
                 _ => {
                     let what = format!("`{left}` is true or false");
-                    self.wrong(
+                    self.report_error(
                         Diagnostic::new(Code::Mismatch, right.span, what)
                             .help(format!("write `{left}` or `not {left}`")),
                     )
@@ -137,7 +137,7 @@ impl Checker<'_> {
             }
         }
         match error {
-            Some(error) if !fits.contains(&true) => return (self.wrong(error), true),
+            Some(error) if !fits.contains(&true) => return (self.report_error(error), true),
             Some(_) => self.note_values(at, &fits, span),
             None => {}
         }
@@ -208,7 +208,7 @@ impl Checker<'_> {
 
     fn operator(&mut self, op: Compare, left: &Expr, kind: &str, span: Span) -> Cond {
         let what = format!("`{}` does not apply to `{left}`, which is {kind}", op.sign());
-        self.wrong(Diagnostic::new(Code::WrongOperator, span, what))
+        self.report_error(Diagnostic::new(Code::WrongOperator, span, what))
     }
 
     /// Converts a literal to a number of this quantity.
@@ -305,7 +305,7 @@ impl Checker<'_> {
                 Compare::Contains | Compare::Matches => self.operator(op, left, "a number", span),
                 _ if plain(a) != plain(b) => {
                     let diagnostic = self.unequal_quantities((left, a), (right, b), op.sign(), span);
-                    self.wrong(diagnostic)
+                    self.report_error(diagnostic)
                 }
                 _ => Cond::Compare(op, Box::new((one, two))),
             };
@@ -317,7 +317,7 @@ impl Checker<'_> {
             (Some(_), Some(_), _) => self.operator(op, left, "text", span),
             _ => {
                 let what = format!("`{left}` and `{right}` are not of the same kind");
-                self.wrong(Diagnostic::new(Code::Mismatch, span, what))
+                self.report_error(Diagnostic::new(Code::Mismatch, span, what))
             }
         }
     }

@@ -52,7 +52,7 @@ impl Checker<'_> {
             Kind::In(value, choices) => self.within(value, choices),
             Kind::Text(text) if text.is_empty() => {
                 let what = "every text contains the empty text";
-                self.wrong(Diagnostic::new(Code::Impossible, expr.span, what))
+                self.report_error(Diagnostic::new(Code::Impossible, expr.span, what))
             }
             Kind::Text(text) => Cond::Search(TextTest::contains(text.as_bytes())),
             Kind::Regex(pattern) => match self.regex(pattern, expr.span) {
@@ -71,7 +71,7 @@ impl Checker<'_> {
 
     fn not_condition(&mut self, span: Span, what: &str) -> Cond {
         let diagnostic = Diagnostic::new(Code::NotCondition, span, format!("{what} is not a condition"));
-        self.wrong(diagnostic.help("compare it, as in `… == 1`"))
+        self.report_error(diagnostic.help("compare it, as in `… == 1`"))
     }
 
     /// Checks a path as a condition: a word, a message, or a boolean fact.
@@ -129,13 +129,13 @@ impl Checker<'_> {
                 let diagnostic = Diagnostic::new(Code::NotHere, code.span, what)
                     .note("it needs all datagrams of the session, and a rule decides about each as it comes")
                     .help("use it in a filter: -f, --until, --fail-on, or `teetap grep` on a recording");
-                self.wrong(diagnostic)
+                self.report_error(diagnostic)
             }
             Some(lint) => Cond::Lint(Some(*lint)),
             None => {
                 let what = format!("unknown lint `{}`", code.text);
                 let diagnostic = Diagnostic::new(Code::UnknownLint, code.span, what);
-                self.wrong(match suggest(&wanted, names()) {
+                self.report_error(match suggest(&wanted, names()) {
                     None => diagnostic.note(format!("lints are {}", vocabulary::lints().join(", "))),
                     meant => diagnostic.meant(meant),
                 })
@@ -163,7 +163,7 @@ impl Checker<'_> {
                         .map_or("a group of fields".to_owned(), literal::kind);
                     let what = format!("`{what}` is {kind}, not a condition");
                     let diagnostic = Diagnostic::new(Code::NotCondition, span, what);
-                    return self.wrong(diagnostic.help("compare it, as in `… == 1`, or use `has(…)`"));
+                    return self.report_error(diagnostic.help("compare it, as in `… == 1`, or use `has(…)`"));
                 }
                 Cond::Field(*at, tests)
             }

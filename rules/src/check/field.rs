@@ -2,12 +2,12 @@
 
 use teetap_wire::def::{Class, Def, Dialect, Path as Place, PathError, suggest};
 
-use super::checker::{Checker, Of, place};
+use super::checker::{Checker, DialectDef, index_or_insert};
 use super::name::{Named, is_snap};
 use super::value::Operand;
 use super::{fact, versions};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Entry, Field, Key, Source};
+use crate::eval::{DefKey, Field, FieldVariant, Source};
 use crate::span::Span;
 use crate::syntax::{Path, Segment};
 
@@ -24,7 +24,7 @@ impl<'r> Checker<'r> {
     /// Checks `.field` of any message in the scope.
     pub(super) fn dotted(&mut self, path: &Path) -> Operand {
         let scope = self.defs.iter().zip(&self.scope);
-        let defs: Vec<Of<'r>> = scope.filter(|(_, may)| **may).map(|(of, _)| *of).collect();
+        let defs: Vec<DialectDef<'r>> = scope.filter(|(_, may)| **may).map(|(of, _)| *of).collect();
         let first = defs.first().map(|(_, def)| def.name.clone());
         let one = first.filter(|name| defs.iter().all(|(_, def)| def.name == *name));
         match one {
@@ -62,7 +62,7 @@ impl<'r> Checker<'r> {
         !self.items(name).is_empty()
     }
 
-    fn items(&self, name: &str) -> Vec<Of<'r>> {
+    fn items(&self, name: &str) -> Vec<DialectDef<'r>> {
         let protos = [
             teetap_wire::Proto::V6,
             teetap_wire::Proto::Ddnet,
@@ -76,7 +76,7 @@ impl<'r> Checker<'r> {
     }
 
     /// Returns the item that the second segment of a path names.
-    fn item_defs<'p>(&mut self, path: &'p Path) -> Option<(&'p Segment, Vec<Of<'r>>)> {
+    fn item_defs<'p>(&mut self, path: &'p Path) -> Option<(&'p Segment, Vec<DialectDef<'r>>)> {
         let item = path.segments.get(1)?;
         let defs = self.items(&item.name.text);
         if defs.is_empty() {
@@ -151,7 +151,7 @@ impl<'r> Checker<'r> {
         &mut self,
         source: Source,
         label: &str,
-        defs: &[Of<'r>],
+        defs: &[DialectDef<'r>],
         segments: &[Segment],
     ) -> Operand {
         let text = segments
@@ -202,7 +202,7 @@ impl<'r> Checker<'r> {
     }
 
     fn place(&mut self, field: Field, kinds: Vec<Option<&'r teetap_wire::def::Field>>) -> u16 {
-        let at = place(&mut self.program.fields, field);
+        let at = index_or_insert(&mut self.program.fields, field);
         if usize::from(at) == self.kinds.len() {
             self.kinds.push(kinds);
         }
@@ -210,10 +210,10 @@ impl<'r> Checker<'r> {
     }
 }
 
-pub(super) fn entry(dialect: Dialect, def: &Def, path: Option<Place>) -> Entry {
-    Entry {
+pub(super) fn entry(dialect: Dialect, def: &Def, path: Option<Place>) -> FieldVariant {
+    FieldVariant {
         dialect,
-        key: Key::new(dialect, def),
+        key: DefKey::new(dialect, def),
         id: def.id.clone(),
         path,
     }
@@ -244,7 +244,7 @@ const fn place_of(error: &PathError) -> usize {
 
 fn no_field(
     label: &str,
-    defs: &[Of<'_>],
+    defs: &[DialectDef<'_>],
     segments: &[Segment],
     error: Option<&PathError>,
     span: Span,
@@ -281,8 +281,8 @@ fn no_field(
 }
 
 /// Returns the error for an unknown name at byte `at` of the path.
-fn unknown_field(label: &str, defs: &[Of<'_>], name: &str, at: usize, span: Span) -> Diagnostic {
-    let fields = |(_, def): &Of<'_>| match at {
+fn unknown_field(label: &str, defs: &[DialectDef<'_>], name: &str, at: usize, span: Span) -> Diagnostic {
+    let fields = |(_, def): &DialectDef<'_>| match at {
         0 => def
             .parts(None)
             .map(|(_, field)| field.name.clone())

@@ -323,10 +323,12 @@ impl Checker<'_> {
         }
         let test = match (op, &literal.kind) {
             _ if matches!(field.ty, Type::Group { .. }) => return Err(mismatch(field, what, literal)),
-            (Compare::Matches, Kind::Regex(pattern)) => match RegexOnce::of(self, pattern, literal.span) {
-                Some(test) => test,
-                None => return Ok((Test::Never, true)),
-            },
+            (Compare::Matches, Kind::Regex(pattern)) => {
+                match RegexOnce::from_pattern(self, pattern, literal.span) {
+                    Some(test) => test,
+                    None => return Ok((Test::Never, true)),
+                }
+            }
             (Compare::Equal | Compare::Unequal, _) => {
                 TextTest::Equal(bytes(field, what, literal)?, op == Compare::Equal)
             }
@@ -381,7 +383,7 @@ impl Checker<'_> {
 struct RegexOnce;
 
 impl RegexOnce {
-    fn of(checker: &mut Checker<'_>, pattern: &str, span: Span) -> Option<TextTest> {
+    fn from_pattern(checker: &mut Checker<'_>, pattern: &str, span: Span) -> Option<TextTest> {
         let reported = checker
             .diagnostics
             .iter()

@@ -7,7 +7,7 @@ use teetap_wire::{Dir, Proto};
 
 use super::checker::Checker;
 use super::name::Named;
-use super::resolved_action::{Form, Template};
+use super::resolved_action::{DialectForm, Template};
 use super::versions;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::Value;
@@ -47,7 +47,7 @@ impl Template {
     }
 }
 
-impl Form {
+impl DialectForm {
     /// Returns the fields whose values are fixed.
     pub(crate) fn fixed(&self) -> impl Iterator<Item = (Arc<str>, Datum)> {
         self.fields.iter().filter_map(|(name, value)| match value {
@@ -97,11 +97,11 @@ impl Checker<'static> {
         made: &syntax::Made,
         named: &Named<'static>,
         defs: &[(Dialect, &'static Def)],
-    ) -> Option<Box<[Form]>> {
-        let mut forms: Vec<Option<Form>> = defs
+    ) -> Option<Box<[DialectForm]>> {
+        let mut forms: Vec<Option<DialectForm>> = defs
             .iter()
             .map(|(dialect, def)| {
-                Some(Form {
+                Some(DialectForm {
                     dialect: *dialect,
                     def,
                     vital: !made.nonvital && !matches!(def.vitality, Vitality::NonVital | Vitality::Either),
@@ -135,7 +135,7 @@ impl Checker<'static> {
         defs: &[(Dialect, &'static Def)],
         name: &syntax::Name,
         expr: &Expr,
-        forms: &mut [Option<Form>],
+        forms: &mut [Option<DialectForm>],
     ) -> bool {
         let field = |def: &'static Def| def.parts(None).find(|(_, field)| *field.name == *name.text);
         let fields: Vec<_> = defs
@@ -182,7 +182,7 @@ impl Checker<'static> {
     }
 
     /// Encodes a form if all its values are fixed, so that an error is reported before the run starts.
-    fn try_form(&mut self, form: &Form, span: Span) -> Option<()> {
+    fn try_form(&mut self, form: &DialectForm, span: Span) -> Option<()> {
         let fixed = form.fields.iter().map(|(name, value)| match value {
             Value::Fixed(datum) => Some((&**name, datum.clone())),
             _ => None,

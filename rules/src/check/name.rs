@@ -5,12 +5,12 @@
 
 use teetap_wire::def::{Class, Def, Dialect, Id, suggest};
 
-use super::checker::{Checker, Of, place};
+use super::checker::{Checker, DialectDef, index_or_insert};
 use super::fact;
 use super::literal::uuid_of;
 use super::words::{ATOMS, VALUES, atom, class};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Key, Target};
+use crate::eval::{DefKey, Target};
 use crate::span::Span;
 use crate::syntax::{Path, Segment};
 
@@ -18,7 +18,7 @@ use crate::syntax::{Path, Segment};
 pub(super) struct Named<'r> {
     /// The canonical name.
     pub(super) label: String,
-    pub(super) defs: Vec<Of<'r>>,
+    pub(super) defs: Vec<DialectDef<'r>>,
     pub(super) target: Target,
     /// The number of segments of the path that form the name.
     pub(super) used: usize,
@@ -46,7 +46,7 @@ fn prefix(class: Class) -> &'static str {
 
 impl<'r> Checker<'r> {
     /// Returns the messages that the start of a path names, and the number of segments in the name.
-    pub(super) fn look_up(&self, segments: &[Segment]) -> Result<(Vec<Of<'r>>, usize), Wrong> {
+    pub(super) fn look_up(&self, segments: &[Segment]) -> Result<(Vec<DialectDef<'r>>, usize), Wrong> {
         let first = segments.first().ok_or(Wrong::Unknown)?;
         let second = segments.get(1);
         if let (Some(class), Some(second)) = (class(&first.name.text), second) {
@@ -101,7 +101,7 @@ impl<'r> Checker<'r> {
         let target = numbered(taken).unwrap_or_else(|| {
             Target::defs(
                 defs.iter()
-                    .map(|(dialect, def)| Key::new(*dialect, def))
+                    .map(|(dialect, def)| DefKey::new(*dialect, def))
                     .collect(),
             )
         });
@@ -127,14 +127,14 @@ impl<'r> Checker<'r> {
 
     /// Returns the index of a target in the program.
     pub(super) fn target(&mut self, target: Target) -> u16 {
-        place(&mut self.program.targets, target)
+        index_or_insert(&mut self.program.targets, target)
     }
 
     pub(super) fn any_snap(&self) -> Target {
         let defs = self.with(is_snap);
         Target::defs(
             defs.iter()
-                .map(|(dialect, def)| Key::new(*dialect, def))
+                .map(|(dialect, def)| DefKey::new(*dialect, def))
                 .collect(),
         )
     }
@@ -158,11 +158,11 @@ impl<'r> Checker<'r> {
         self.report(Diagnostic::new(Code::OneOfSeveral, span, what).help(help));
     }
 
-    fn with(&self, wanted: impl Fn(&Def) -> bool) -> Vec<Of<'r>> {
+    fn with(&self, wanted: impl Fn(&Def) -> bool) -> Vec<DialectDef<'r>> {
         self.defs.iter().copied().filter(|(_, def)| wanted(def)).collect()
     }
 
-    fn called(&self, class: Option<Class>, name: &str) -> Vec<Of<'r>> {
+    fn called(&self, class: Option<Class>, name: &str) -> Vec<DialectDef<'r>> {
         // The registry accepts any variant for its dialect.
         let protos = [
             teetap_wire::Proto::V6,

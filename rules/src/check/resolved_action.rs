@@ -11,7 +11,7 @@ use super::literal::{self, has_bytes, kind};
 use super::value::Operand;
 use super::words::Names;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Key, Number, Program, Text, TextTest, Value};
+use crate::eval::{DefKey, Number, Program, Text, TextTest, Value};
 use crate::syntax::{self, Expr, Kind, Quantity};
 
 /// An action whose names and values are resolved.
@@ -122,7 +122,7 @@ pub(crate) struct Assign {
     pub(crate) what: Box<str>,
     pub(crate) target: Target,
     /// Position and value of the field in each message or item that has it.
-    pub(crate) places: Box<[(Key, Place, Value)]>,
+    pub(crate) places: Box<[(DefKey, Place, Value)]>,
 }
 
 /// Owner of a field that an action changes.
@@ -138,7 +138,7 @@ pub(crate) enum Target {
 pub(crate) struct Replace {
     /// The field as written.
     pub(crate) what: Box<str>,
-    pub(crate) places: Box<[(Key, Place)]>,
+    pub(crate) places: Box<[(DefKey, Place)]>,
     pub(crate) regex: Regex,
     pub(crate) with: Box<[u8]>,
 }
@@ -153,12 +153,12 @@ pub(crate) struct Template {
     /// True to send it ahead of the message that matches.
     pub(crate) before: bool,
     /// The form of the message in each dialect in which it has all the fields.
-    pub(crate) forms: Box<[Form]>,
+    pub(crate) forms: Box<[DialectForm]>,
 }
 
 /// The form of a message in one dialect.
 #[derive(Debug, Clone)]
-pub(crate) struct Form {
+pub(crate) struct DialectForm {
     pub(crate) dialect: Dialect,
     pub(crate) def: &'static Def,
     pub(crate) vital: bool,
@@ -166,7 +166,7 @@ pub(crate) struct Form {
 }
 
 /// A field that an action changes: the message, the path in it, and its definition.
-pub(super) type Written = (Key, Place, &'static Field);
+pub(super) type Written = (DefKey, Place, &'static Field);
 
 /// Checks the condition of a rule and its actions, which share their memory. The result is valid only if no diagnostic
 /// is an error.
@@ -273,8 +273,8 @@ impl Checker<'static> {
             .0
             .iter()
             .map(|part| match part {
-                syntax::Part::Text(text) => Some(LogPart::Text(text.as_str().into())),
-                syntax::Part::Value(expr) => self.logged(expr),
+                syntax::TemplatePart::Text(text) => Some(LogPart::Text(text.as_str().into())),
+                syntax::TemplatePart::Value(expr) => self.logged(expr),
             })
             .collect();
         parts.into_iter().collect()

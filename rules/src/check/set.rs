@@ -29,7 +29,7 @@ impl Checker<'_> {
             Operand::Text(text, what) => self.text_in(*text, what, choices),
             Operand::Truth(_) => {
                 let what = format!("`{value}` is true or false");
-                self.wrong(Diagnostic::new(Code::Mismatch, value.span, what))
+                self.report_error(Diagnostic::new(Code::Mismatch, value.span, what))
             }
         }
     }

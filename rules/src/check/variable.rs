@@ -15,7 +15,7 @@ use crate::syntax::{self, Compare, Expr, Kind, Name};
 impl Variables {
     /// Collects the variables of rules, which consist of conditions and actions. The kind of a variable is the kind of
     /// the first value whose kind is known.
-    pub(crate) fn of<'e>(
+    pub(crate) fn from_rules<'e>(
         rules: impl Iterator<Item = (Option<&'e Expr>, &'e [syntax::Action])>,
         registry: &'static Registry,
     ) -> Self {

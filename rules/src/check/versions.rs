@@ -2,7 +2,7 @@
 
 use teetap_wire::def::{Def, Dialect};
 
-use super::checker::{Checker, Of};
+use super::checker::{Checker, DialectDef};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
@@ -33,7 +33,7 @@ pub(super) fn grouped(texts: impl IntoIterator<Item = (Dialect, String)>) -> Str
 }
 
 /// Returns the fields of messages or items as text, by dialect.
-pub(super) fn fields(defs: &[Of<'_>]) -> String {
+pub(super) fn fields(defs: &[DialectDef<'_>]) -> String {
     let list = |def: &Def| {
         let names: Vec<&str> = def.parts(None).map(|(_, field)| &*field.name).collect();
         if names.is_empty() {
@@ -47,7 +47,7 @@ pub(super) fn fields(defs: &[Of<'_>]) -> String {
 
 impl Checker<'_> {
     /// Adds a note if only some dialects have the definition.
-    pub(super) fn note_versions(&mut self, what: &str, defs: &[Of<'_>], span: Span) {
+    pub(super) fn note_versions(&mut self, what: &str, defs: &[DialectDef<'_>], span: Span) {
         let of = |dialect: &Dialect| defs.iter().any(|(of, _)| of == dialect);
         let (has, lacks): (Vec<_>, Vec<_>) = Dialect::ALL.into_iter().partition(of);
         if has.is_empty() || lacks.is_empty() {

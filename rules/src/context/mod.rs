@@ -37,15 +37,15 @@ pub use table::Table;
 pub use view::{MessageView, PacketView};
 
 use crate::eval::{Lazy, SessionState};
-use snapshots::Track;
-use trip::Trip;
+use snapshots::SnapshotTracker;
+use trip::RoundTrip;
 
 /// The context of one session.
 #[derive(Clone, Debug)]
 pub struct Context {
     known: Known,
-    trip: Trip,
-    track: Track,
+    trip: RoundTrip,
+    track: SnapshotTracker,
     kinds: Option<players::Kinds>,
 }
 
@@ -81,8 +81,8 @@ impl Context {
                 ddnet: [false; 2],
                 players: Arc::default(),
             },
-            trip: Trip::default(),
-            track: Track::default(),
+            trip: RoundTrip::default(),
+            track: SnapshotTracker::default(),
             kinds: None,
         }
     }
@@ -91,7 +91,7 @@ impl Context {
     #[must_use]
     pub fn opening(since: u64) -> Self {
         Self {
-            track: Track::from_the_beginning(),
+            track: SnapshotTracker::from_the_beginning(),
             ..Self::new(since)
         }
     }
@@ -158,7 +158,7 @@ impl Context {
 
     /// Restarts the measurement of round trips, because acks were missed.
     pub(crate) fn restart_trips(&mut self) {
-        self.trip = Trip::default();
+        self.trip = RoundTrip::default();
         self.known.rtt = None;
     }
 

@@ -26,7 +26,7 @@ pub struct Contexts {
     stores: Stores,
     registry: &'static Registry,
     needs: Needs,
-    sessions: Table<Entry>,
+    sessions: Table<SessionContext>,
     /// Closed sessions, the oldest first.
     closed: VecDeque<u32>,
     /// Context of messages outside sessions.
@@ -38,7 +38,7 @@ pub struct Contexts {
 }
 
 #[derive(Clone, Debug)]
-struct Entry {
+struct SessionContext {
     context: Context,
     /// Bytes of the session's snapshots, included in [`Contexts::held`].
     held: usize,
@@ -173,7 +173,7 @@ impl Contexts {
 
     /// Returns the context of a session, or of messages outside sessions; empty for a session without events.
     #[must_use]
-    pub fn of(&self, session: Option<u32>) -> &Context {
+    pub fn of_session(&self, session: Option<u32>) -> &Context {
         let entry = session.and_then(|id| self.sessions.get(id));
         entry.map_or(&self.loose, |entry| &entry.context)
     }
@@ -202,7 +202,7 @@ impl Contexts {
         self.held
     }
 
-    fn entry(&mut self, at: u64, id: u32) -> &mut Entry {
+    fn entry(&mut self, at: u64, id: u32) -> &mut SessionContext {
         if self.sessions.len() >= SESSIONS && !self.sessions.contains(id) {
             let silent = self.sessions.iter().min_by_key(|(_, entry)| entry.turn);
             if let Some(silent) = silent.map(|(id, _)| id) {
@@ -210,7 +210,7 @@ impl Contexts {
             }
         }
         let turn = self.turn;
-        let entry = self.sessions.get_or_insert_with(id, || Entry {
+        let entry = self.sessions.get_or_insert_with(id, || SessionContext {
             context: Context::new(at),
             held: 0,
             turn,

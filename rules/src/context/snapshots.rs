@@ -8,7 +8,7 @@ use std::sync::Arc;
 use teetap_wire::{
     Dir, Notes, Proto, Seq,
     def::{Def, Registry},
-    snap::{Completed, Diagnosis, Doctor, Retained, Store},
+    snap::{ChecksumCauses, Completed, Diagnosis, Retained, Store},
 };
 
 use super::MessageView;
@@ -23,7 +23,7 @@ pub struct Stores(Arc<[Store<'static>]>);
 
 /// The snapshots of one session.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Track {
+pub(super) struct SnapshotTracker {
     /// The store; `None` until the first message that affects snapshots.
     store: Option<Box<Store<'static>>>,
     /// True if the session was observed from its beginning.
@@ -33,7 +33,7 @@ pub(super) struct Track {
     /// Sequence number of the last followed vital message, per direction.
     last: [Option<Seq>; 2],
     /// Causes that fit the wrong snapshots.
-    doctor: Doctor,
+    doctor: ChecksumCauses,
 }
 
 impl Stores {
@@ -52,15 +52,15 @@ impl Stores {
     /// Returns true if messages of a definition change snapshots or complete one.
     #[must_use]
     pub fn follows(&self, proto: Proto, dir: Dir, def: &Def) -> bool {
-        self.of(proto).is_some_and(|store| store.follows(dir, def))
+        self.store_of(proto).is_some_and(|store| store.follows(dir, def))
     }
 
-    fn of(&self, proto: Proto) -> Option<&Store<'static>> {
+    fn store_of(&self, proto: Proto) -> Option<&Store<'static>> {
         self.0.iter().find(|store| store.proto() == proto)
     }
 }
 
-impl Track {
+impl SnapshotTracker {
     /// Creates the state of a session that opens.
     pub(super) fn from_the_beginning() -> Self {
         Self {
@@ -130,7 +130,7 @@ impl Track {
     fn follow(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, stores: &Stores) -> Option<()> {
         let def = view.def.filter(|_| view.delivered)?;
         let empty = stores
-            .of(view.proto)
+            .store_of(view.proto)
             .filter(|store| store.follows(view.dir, def))?;
         if self.is_again(view) {
             return None;

@@ -5,7 +5,7 @@
 use teetap_wire::{
     Dir, Proto, Seq,
     def::{Class, Datum, Decoded, Registry},
-    snap::{Key, Sizes, Snapshot},
+    snap::{ItemKey, Sizes, Snapshot},
 };
 
 use super::*;
@@ -72,7 +72,7 @@ fn a_session_that_ends_or_opens_is_forgotten() {
     take(&mut contexts, &start_info(1));
     assert_eq!(name(&contexts, 1), Some(&b"me"[..]));
     contexts.on_session(6, 1, SessionState::Online, client());
-    assert_eq!(contexts.of(Some(1)).known().state, SessionState::Online);
+    assert_eq!(contexts.of_session(Some(1)).known().state, SessionState::Online);
     assert!(name(&contexts, 1).is_some());
     contexts.on_session(7, 1, SessionState::Closing, client());
     contexts.on_session(7, 1, SessionState::Closed, client());
@@ -80,7 +80,7 @@ fn a_session_that_ends_or_opens_is_forgotten() {
     take(&mut contexts, &start_info(1));
     contexts.on_session(8, 1, SessionState::Opening, client());
     assert_eq!(name(&contexts, 1), None);
-    assert_eq!(contexts.of(Some(1)).known().since, 8);
+    assert_eq!(contexts.of_session(Some(1)).known().since, 8);
 }
 
 /// A recording may contain datagrams after CLOSE: a session that was online is known until later sessions have been
@@ -96,7 +96,7 @@ fn a_session_that_was_online_survives_its_close() {
     };
     close(&mut contexts, 1);
     assert_eq!(name(&contexts, 1), Some(&b"me"[..]));
-    assert_eq!(contexts.of(Some(1)).known().state, SessionState::Closed);
+    assert_eq!(contexts.of_session(Some(1)).known().state, SessionState::Closed);
     (2..=256).for_each(|session| close(&mut contexts, session));
     assert!(name(&contexts, 1).is_some());
     close(&mut contexts, 257);
@@ -105,7 +105,7 @@ fn a_session_that_was_online_survives_its_close() {
     contexts.on_session(8, 2, SessionState::Opening, client());
     close(&mut contexts, 258);
     assert_eq!(name(&contexts, 2), None);
-    assert_eq!(contexts.of(Some(2)).known().state, SessionState::Opening);
+    assert_eq!(contexts.of_session(Some(2)).known().state, SessionState::Opening);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn view_of_server(session: u32, data: &[u8]) -> MessageView<'_> {
 fn snapshot(tick: i32, tees: u16) -> Vec<u8> {
     let (mut world, mut data) = (Snapshot::new(), Vec::new());
     for id in 0..tees {
-        world.insert(Key { kind: 9, id }, &[tick; 22]).unwrap();
+        world.insert(ItemKey { kind: 9, id }, &[tick; 22]).unwrap();
     }
     let sizes = Sizes::new(Registry::builtin(), Proto::Ddnet);
     world.delta(&Snapshot::new(), &sizes, &mut data).unwrap();

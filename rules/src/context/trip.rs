@@ -6,11 +6,11 @@ use super::MessageView;
 
 /// Measures the time until the client acks, for one vital message at a time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Trip {
+pub(super) struct RoundTrip {
     under_way: Option<(Seq, u64)>,
 }
 
-impl Trip {
+impl RoundTrip {
     /// Observes a message in either direction. Returns the microseconds of the round trip that it completes.
     pub(super) fn observe(&mut self, view: &MessageView<'_>) -> Option<u64> {
         match view.dir {

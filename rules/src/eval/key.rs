@@ -6,14 +6,14 @@ use super::facts::{Identity, Subject};
 
 /// One definition in one dialect. Definitions with the same id in different directions have different keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct DefKey {
     id: u128,
     class: Class,
     way: u8,
     dialect: Dialect,
 }
 
-impl Key {
+impl DefKey {
     pub(crate) fn new(dialect: Dialect, def: &Def) -> Self {
         let (id, kind) = match &def.id {
             // The casts keep negative and positive numbers distinct.
@@ -46,7 +46,7 @@ impl Key {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     /// Messages with these definitions, sorted.
-    Defs(Box<[Key]>),
+    Defs(Box<[DefKey]>),
     /// `sys.4`: all messages with this number.
     Number(Class, i32),
     /// `sys.ex.…`: all messages with this UUID.
@@ -57,14 +57,14 @@ pub(crate) enum Target {
 
 impl Target {
     /// Creates a target of the messages with these definitions.
-    pub(crate) fn defs(mut keys: Vec<Key>) -> Self {
+    pub(crate) fn defs(mut keys: Vec<DefKey>) -> Self {
         keys.sort_unstable();
         keys.dedup();
         Self::Defs(keys.into())
     }
 
     /// Returns true if the message belongs to the target.
-    pub(super) fn holds(&self, key: Option<&Key>, subject: &Subject<'_>) -> bool {
+    pub(super) fn holds(&self, key: Option<&DefKey>, subject: &Subject<'_>) -> bool {
         match self {
             Self::Defs(keys) => key.is_some_and(|key| keys.contains(key)),
             Self::Number(class, number) => {
@@ -79,7 +79,7 @@ impl Target {
     /// it.
     pub(super) fn may_hold(
         &self,
-        key: Option<&Key>,
+        key: Option<&DefKey>,
         def: Option<&Def>,
         class: Option<Class>,
     ) -> Option<bool> {

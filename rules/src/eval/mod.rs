@@ -23,8 +23,8 @@ pub use facts::{
 pub use memory::{MAX_KEPT, Memory};
 pub use reach::Reach;
 
-pub(crate) use key::{Key, Target};
-pub(crate) use program::{Cond, Entry, Field, Number, Program, Source, Text};
+pub(crate) use key::{DefKey, Target};
+pub(crate) use program::{Cond, Field, FieldVariant, Number, Program, Source, Text};
 pub(crate) use reported::Reported;
 pub(crate) use test::{IntTest, Test, TextTest};
 pub(crate) use value::Value;

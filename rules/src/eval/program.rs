@@ -4,7 +4,7 @@ use teetap_wire::def::{Dialect, Id, Path};
 use teetap_wire::{Code, Dir};
 
 use super::facts::{Flag, PacketFact, SessionFact, SnapFact};
-use super::key::{Key, Target};
+use super::key::{DefKey, Target};
 use super::test::{IntTest, Test, TextTest};
 use crate::syntax::{Arith, Compare};
 
@@ -102,7 +102,7 @@ pub(crate) enum Text {
 pub(crate) struct Field {
     pub(crate) source: Source,
     /// Entries for all definitions that have the field, in the order in which they are tried.
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<FieldVariant>,
     /// True if the field is a list or inside a list, so that only its elements have values.
     pub(crate) list: bool,
 }
@@ -120,9 +120,9 @@ pub(crate) enum Source {
 
 /// Position of a field in one definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct FieldVariant {
     pub(crate) dialect: Dialect,
-    pub(crate) key: Key,
+    pub(crate) key: DefKey,
     pub(crate) id: Id,
     /// Path of the field; `None` for the whole message or item.
     pub(crate) path: Option<Path>,

@@ -8,7 +8,7 @@ use teetap_wire::def::{Class, Def, Dialect, Id, Registry};
 use teetap_wire::{Dir, Proto};
 
 use super::facts::{Flag, Subject};
-use super::key::Key;
+use super::key::DefKey;
 use super::program::{Cond, Field, Number, Program, Source, Text};
 use super::test::Test;
 
@@ -23,7 +23,7 @@ struct Messages {
     /// Small numbers, as bits by class.
     small: [u128; Class::ALL.len()],
     /// Other definitions, sorted.
-    other: Box<[Key]>,
+    other: Box<[DefKey]>,
     /// Messages without a definition, by class.
     unknown: [bool; Class::ALL.len()],
     /// Datagrams without a readable message.
@@ -54,11 +54,11 @@ impl Reach {
     /// Returns true if a message, or a datagram without one, may match.
     #[must_use]
     pub fn message(&self, proto: Proto, dir: Dir, subject: &Subject<'_>) -> bool {
-        let key = subject.def.map(|def| Key::new(proto.into(), def));
+        let key = subject.def.map(|def| DefKey::new(proto.into(), def));
         self.holds(proto, dir, subject.class, key.as_ref())
     }
 
-    pub(crate) fn holds(&self, proto: Proto, dir: Dir, class: Option<Class>, key: Option<&Key>) -> bool {
+    pub(crate) fn holds(&self, proto: Proto, dir: Dir, class: Option<Class>, key: Option<&DefKey>) -> bool {
         let Some(set) = self.set(proto, dir) else {
             return true;
         };
@@ -117,7 +117,7 @@ impl Messages {
         let dir = may.dir;
         let wanted = |def: &&Def| def.class != Class::Object && (odd || def.way.allows(dir));
         for def in registry.defs(may.dialect).filter(wanted) {
-            let key = Key::new(may.dialect, def);
+            let key = DefKey::new(may.dialect, def);
             (may.class, may.def, may.key) = (Some(def.class), Some(def), Some(key));
             if !may.cond(&may.program.root).yes {
                 continue;
@@ -211,7 +211,7 @@ struct May<'a> {
     dir: Dir,
     class: Option<Class>,
     def: Option<&'a Def>,
-    key: Option<Key>,
+    key: Option<DefKey>,
 }
 
 impl May<'_> {

@@ -6,7 +6,7 @@ use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
 use super::facts::Facts;
-use super::key::{Key, Target};
+use super::key::{DefKey, Target};
 use super::memory::{Kept, KeptValue, MAX_KEPT, Memory};
 use super::program::{Field, Program};
 use super::run::{Found, with_value};
@@ -28,12 +28,12 @@ impl Program {
         let mut defs = registry.defs(dialect);
         defs.any(|def| {
             let is_sent = chunks.contains(&def.class) && def.way.allows(dir);
-            is_sent && self.remembers(Some(&Key::new(dialect, def)), Some(def), def.class)
+            is_sent && self.remembers(Some(&DefKey::new(dialect, def)), Some(def), def.class)
         }) || chunks.into_iter().any(|class| self.remembers(None, None, class))
     }
 
     /// Returns true if a message with this definition may change the memory.
-    pub(crate) fn remembers(&self, key: Option<&Key>, def: Option<&Def>, class: Class) -> bool {
+    pub(crate) fn remembers(&self, key: Option<&DefKey>, def: Option<&Def>, class: Class) -> bool {
         let counts = |target: &Target| target.may_hold(key, def, Some(class)) != Some(false);
         let keeps = |field: &Field| field.entries.iter().any(|entry| Some(&entry.key) == key);
         let targets = self.counted.iter().map(|at| self.targets.get(usize::from(*at)));
@@ -42,7 +42,7 @@ impl Program {
     }
 
     /// Counts the message, if the expression counts it.
-    pub(crate) fn count(&self, facts: &impl Facts, key: Option<&Key>, memory: &mut Memory) {
+    pub(crate) fn count(&self, facts: &impl Facts, key: Option<&DefKey>, memory: &mut Memory) {
         if facts.repeated() {
             return;
         }
@@ -57,7 +57,7 @@ impl Program {
     }
 
     /// Keeps the values that later messages refer to.
-    pub(crate) fn keep(&self, facts: &impl Facts, key: Option<&Key>, memory: &mut Memory) {
+    pub(crate) fn keep(&self, facts: &impl Facts, key: Option<&DefKey>, memory: &mut Memory) {
         if facts.repeated() {
             return;
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::facts::Facts;
-use super::key::Key;
+use super::key::DefKey;
 use super::memory::Memory;
 use super::program::{Number, Program, Source, Text};
 use super::run::{Run, with_fields};
@@ -18,7 +18,7 @@ impl Program {
         &self,
         text: Text,
         facts: &impl Facts,
-        (key, memory): (Option<&Key>, &Memory),
+        (key, memory): (Option<&DefKey>, &Memory),
         variables: &Variables,
     ) -> Option<Reported> {
         let run = self.run(facts, key, memory);
@@ -38,7 +38,7 @@ impl Program {
         &self,
         number: &Number,
         facts: &impl Facts,
-        (key, memory): (Option<&Key>, &Memory),
+        (key, memory): (Option<&DefKey>, &Memory),
         variables: &Variables,
     ) -> bool {
         let of = |number: &Number| self.is_secret(number, facts, (key, memory), variables);

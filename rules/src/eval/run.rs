@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use teetap_wire::def::{Dialect, Record, Type, Value};
 
 use super::facts::{Facts, Fields};
-use super::key::Key;
+use super::key::DefKey;
 use super::memory::{Kept, Memory};
 use super::program::{Cond, Field, Number, Program, Source, Text};
 use super::test::{Test, TextTest, compare};
@@ -36,13 +36,13 @@ pub(super) struct Run<'a, F> {
     program: &'a Program,
     facts: &'a F,
     memory: &'a Memory,
-    key: Option<&'a Key>,
+    key: Option<&'a DefKey>,
     element: Option<Element<'a>>,
 }
 
 impl Program {
     /// Evaluates the expression for one message.
-    pub(crate) fn decide(&self, facts: &impl Facts, key: Option<&Key>, memory: &Memory) -> Option<bool> {
+    pub(crate) fn decide(&self, facts: &impl Facts, key: Option<&DefKey>, memory: &Memory) -> Option<bool> {
         self.run(facts, key, memory).holds(&self.root)
     }
 
@@ -51,7 +51,7 @@ impl Program {
         &self,
         result: Option<bool>,
         facts: &impl Facts,
-        key: Option<&Key>,
+        key: Option<&DefKey>,
         memory: &Memory,
     ) -> bool {
         let result = match &self.matches {
@@ -66,7 +66,7 @@ impl Program {
         &self,
         cond: &Cond,
         facts: &impl Facts,
-        key: Option<&Key>,
+        key: Option<&DefKey>,
         memory: &Memory,
     ) -> Option<bool> {
         self.run(facts, key, memory).holds(cond)
@@ -75,7 +75,7 @@ impl Program {
     pub(super) fn run<'a, F: Facts>(
         &'a self,
         facts: &'a F,
-        key: Option<&'a Key>,
+        key: Option<&'a DefKey>,
         memory: &'a Memory,
     ) -> Run<'a, F> {
         Run {
@@ -216,7 +216,7 @@ impl<'a, F: Facts> Run<'a, F> {
     }
 
     /// Returns the entry of a field for this message.
-    pub(super) fn entry<'f>(&self, field: &'f Field) -> Option<(usize, &'f super::program::Entry)> {
+    pub(super) fn entry<'f>(&self, field: &'f Field) -> Option<(usize, &'f super::program::FieldVariant)> {
         let key = self.key?;
         field
             .entries

@@ -3,7 +3,7 @@
 use teetap_wire::def::Datum;
 
 use super::facts::Facts;
-use super::key::Key;
+use super::key::DefKey;
 use super::memory::Memory;
 use super::program::{Number, Program, Source, Text};
 
@@ -22,14 +22,14 @@ impl Program {
         &self,
         number: &Number,
         facts: &impl Facts,
-        key: Option<&Key>,
+        key: Option<&DefKey>,
         memory: &Memory,
     ) -> Option<i64> {
         self.run(facts, key, memory).number(number)
     }
 
     /// Returns true if a message with this definition may have a value.
-    pub(crate) fn has_value(&self, value: &Value, key: &Key) -> bool {
+    pub(crate) fn has_value(&self, value: &Value, key: &DefKey) -> bool {
         match value {
             Value::Fixed(_) => true,
             Value::Number(number) => self.has_number(number, key),
@@ -37,7 +37,7 @@ impl Program {
         }
     }
 
-    fn has_number(&self, number: &Number, key: &Key) -> bool {
+    fn has_number(&self, number: &Number, key: &DefKey) -> bool {
         match number {
             Number::Field(field) | Number::Length(field) => self.has_field(*field, key),
             Number::TextLength(text) => self.has_text(*text, key),
@@ -47,14 +47,14 @@ impl Program {
         }
     }
 
-    fn has_text(&self, text: Text, key: &Key) -> bool {
+    fn has_text(&self, text: Text, key: &DefKey) -> bool {
         match text {
             Text::Field(field) => self.has_field(field, key),
             Text::Player | Text::Client | Text::Variable(_) => true,
         }
     }
 
-    fn has_field(&self, at: u16, key: &Key) -> bool {
+    fn has_field(&self, at: u16, key: &DefKey) -> bool {
         let field = self.fields.get(usize::from(at));
         field.is_none_or(|field| match field.source {
             Source::Message => field.entries.iter().any(|entry| entry.key == *key),
@@ -67,7 +67,7 @@ impl Program {
         &self,
         value: &Value,
         facts: &impl Facts,
-        key: &Key,
+        key: &DefKey,
         memory: &Memory,
     ) -> Option<Datum> {
         let run = self.run(facts, Some(key), memory);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use teetap_wire::{Dir, Side};
 
-use crate::syntax::{Action, Made, Part, Template};
+use crate::syntax::{Action, Made, Template, TemplatePart};
 
 use super::condition::{clause, value};
 use super::{counted, shown};
@@ -155,8 +155,8 @@ fn make(made: &Made, has_message: bool) -> String {
 
 fn text(template: &Template) -> String {
     let parts = template.0.iter().map(|part| match part {
-        Part::Text(text) => text.escape_debug().to_string(),
-        Part::Value(expr) => format!("{{{expr}}}"),
+        TemplatePart::Text(text) => text.escape_debug().to_string(),
+        TemplatePart::Value(expr) => format!("{{{expr}}}"),
     });
     format!("\"{}\"", parts.collect::<String>())
 }

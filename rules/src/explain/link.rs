@@ -1,12 +1,12 @@
 //! Explains link lines as clauses.
 
-use crate::impair::{Dirs, Jitter, Line, Loss, Reorder, Shape};
+use crate::impair::{Dirs, Jitter, LinkLine, Loss, Reorder, Shape};
 use crate::units::{Share, percent};
 
 use super::{condition, ordinal, shown};
 
 /// Returns a link line as a clause.
-pub(super) fn line(line: &Line) -> String {
+pub(super) fn line(line: &LinkLine) -> String {
     let mut parts = Vec::new();
     match (line.delay, line.jitter) {
         (Some(delay), Some(jitter)) => {
@@ -27,18 +27,18 @@ pub(super) fn line(line: &Line) -> String {
         (None, _) => {}
     }
     match line.loss {
-        Some(Loss::Independent(share)) => parts.push(format!("lose {}", of(share))),
+        Some(Loss::Independent(share)) => parts.push(format!("lose {}", percent_of(share))),
         Some(Loss::Gemodel { p, r, bad, good }) => parts.push(format!(
             "lose bursts (a bad state begins with a chance of {} and ends with {}; {} are lost in it, {} outside)",
-            of(p),
-            of(r),
-            of(bad),
-            of(good),
+            percent_of(p),
+            percent_of(r),
+            percent_of(bad),
+            percent_of(good),
         )),
         None => {}
     }
     if let Some(share) = line.dup {
-        parts.push(format!("send {} twice", of(share)));
+        parts.push(format!("send {} twice", percent_of(share)));
     }
     if let Some(reorder) = line.reorder {
         let of_which = match reorder.gap {
@@ -46,16 +46,16 @@ pub(super) fn line(line: &Line) -> String {
             gap => format!(
                 ": each one from the {} after the last that did, with a chance of {}",
                 ordinal(gap),
-                of(reorder.share)
+                percent_of(reorder.share)
             ),
         };
         parts.push(format!(
             "let {} overtake those before{of_which}",
-            of(reorder.overall())
+            percent_of(reorder.overall())
         ));
     }
     if let Some(share) = line.corrupt {
-        parts.push(format!("flip one bit in {}", of(share)));
+        parts.push(format!("flip one bit in {}", percent_of(share)));
     }
     if let Some(rate) = line.rate {
         let queue = line
@@ -80,7 +80,7 @@ pub(super) fn line(line: &Line) -> String {
 }
 
 /// Returns the time in which a link line acts, as a clause that begins with a comma; empty if it always acts.
-fn window(line: &Line) -> String {
+fn window(line: &LinkLine) -> String {
     let mut window = match (line.from, line.to) {
         (Some(from), Some(to)) => format!(", from {} to {} of the session", shown(from), shown(to)),
         (Some(from), None) => format!(", after the first {} of the session", shown(from)),
@@ -96,7 +96,7 @@ fn window(line: &Line) -> String {
     window
 }
 
-fn of(share: Share) -> String {
+fn percent_of(share: Share) -> String {
     format!("{} %", number(share))
 }
 

@@ -15,7 +15,7 @@ mod link;
 
 use std::time::Duration;
 
-use crate::syntax::{Action, Every, Max, Modifiers, Rule, Scope, Statement, Step};
+use crate::syntax::{Action, Every, Max, Modifiers, Rule, RuleStep, Scope, Statement};
 
 /// Returns a statement as an English sentence.
 #[must_use]
@@ -39,15 +39,17 @@ pub fn explain(statement: &Statement) -> String {
 fn explain_rule(rule: &Rule) -> String {
     let mut parts = Vec::new();
     let mut done = String::new();
-    for step in Step::ALL {
+    for step in RuleStep::ALL {
         match step {
-            Step::Actions => {
+            RuleStep::Actions => {
                 let actions = rule.actions.iter();
                 let actions = actions.map(|action| action::sentence(action, rule.when.is_some()));
                 done = actions.collect::<Vec<_>>().join("; ");
             }
-            Step::End if rule.actions.iter().any(Action::ends) => done.push_str("; then try no later rule"),
-            Step::End => {}
+            RuleStep::End if rule.actions.iter().any(Action::ends) => {
+                done.push_str("; then try no later rule")
+            }
+            RuleStep::End => {}
             step => parts.extend(limit(rule, step)),
         }
     }
@@ -56,11 +58,11 @@ fn explain_rule(rule: &Rule) -> String {
 }
 
 /// Returns the clause of a step before the actions.
-fn limit(rule: &Rule, step: Step) -> Option<String> {
+fn limit(rule: &Rule, step: RuleStep) -> Option<String> {
     let modifiers = &rule.modifiers;
     match step {
-        Step::Window => window(modifiers),
-        Step::Condition => match (&rule.when, modifiers.every) {
+        RuleStep::Window => window(modifiers),
+        RuleStep::Condition => match (&rule.when, modifiers.every) {
             (Some(when), _) => Some(format!("when {}", condition::clause(when))),
             (None, Some(Every::Time(time))) => Some(format!(
                 "every {}, from the moment the client has entered the game",
@@ -69,7 +71,7 @@ fn limit(rule: &Rule, step: Step) -> Option<String> {
             // The parser accepts no other rule.
             (None, _) => None,
         },
-        Step::Skip => {
+        RuleStep::Skip => {
             let times = if rule.when.is_some() {
                 ("match", "matches")
             } else {
@@ -78,24 +80,24 @@ fn limit(rule: &Rule, step: Step) -> Option<String> {
             let skipped = |skip| format!("not for the first {}", counted(skip, times.0, times.1));
             modifiers.skip.map(skipped)
         }
-        Step::Every => match modifiers.every {
+        RuleStep::Every => match modifiers.every {
             Some(Every::Matches(count)) => Some(turns(count, modifiers.skip.unwrap_or_default())),
             Some(Every::Time(time)) if rule.when.is_some() => {
                 Some(format!("at most once in {}", shown(time)))
             }
             _ => None,
         },
-        Step::Chance => modifiers
+        RuleStep::Chance => modifiers
             .chance
             .map(|chance| format!("with a chance of {} %", link::number(chance))),
-        Step::First => modifiers.first.map(|first| match first {
+        RuleStep::First => modifiers.first.map(|first| match first {
             1 => "only once".to_owned(),
             first => format!("only the first {first} times"),
         }),
-        Step::Max => modifiers.max.map(|Max { count, per }| {
+        RuleStep::Max => modifiers.max.map(|Max { count, per }| {
             format!("at most {} in {}", counted(count, "once", "times"), shown(per))
         }),
-        Step::Actions | Step::End => None,
+        RuleStep::Actions | RuleStep::End => None,
     }
 }
 

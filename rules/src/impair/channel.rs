@@ -8,9 +8,9 @@ use std::sync::Arc;
 use teetap_wire::Dir;
 
 use super::Named;
-use super::draw::{Draws, Key, Purpose};
-use super::impact::{Impact, LineFaults, Lost, Passed};
-use super::line::{DEFAULT_QUEUE, Line, Loss};
+use super::draw::{Draws, LineKey, Purpose};
+use super::impact::{Impact, LineFaults, Lost, PassedDatagram};
+use super::line::{DEFAULT_QUEUE, LinkLine, Loss};
 use super::set::LineSet;
 
 /// Maximum number of copies of a datagram.
@@ -101,7 +101,7 @@ pub enum Fate {
 impl Channel {
     pub(super) fn new(
         opened: u64,
-        lines: impl Iterator<Item = ((u16, Arc<Named>), Key, Option<Given>)>,
+        lines: impl Iterator<Item = ((u16, Arc<Named>), LineKey, Option<Given>)>,
         before: Option<Self>,
     ) -> Self {
         let mut before = before.map_or_else(Vec::new, |before| before.stages);
@@ -187,7 +187,7 @@ struct Stage {
     /// Index of the line in its program.
     line: u16,
     named: Arc<Named>,
-    key: Key,
+    key: LineKey,
     /// True in the bad state of the Gilbert-Elliott model.
     is_bad: bool,
     /// Time at which the rate limit has sent all earlier datagrams, in nanoseconds.
@@ -199,7 +199,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn new((line, named): (u16, Arc<Named>), key: Key, given: Option<Given>) -> Self {
+    fn new((line, named): (u16, Arc<Named>), key: LineKey, given: Option<Given>) -> Self {
         Self {
             given,
             line,
@@ -224,7 +224,7 @@ impl Stage {
         if self.given.is_some() {
             return self.repeat(copy, (sent, index), has_room, out);
         }
-        let draws = self.key.of(sent.drawn(), index);
+        let draws = self.key.draws(sent.drawn(), index);
         if matches!(copy.fate, Fate::Leaves(_)) {
             if line.blackhole {
                 copy.fate = Fate::Lost(Lost::Blackhole);
@@ -237,7 +237,7 @@ impl Stage {
         }
         let is_doubled = !sent.once && line.dup.is_some_and(|share| draws.hits(Purpose::Dup, share));
         let second = (is_doubled && has_room).then(|| copy.clone());
-        let twin = self.key.of(sent.drawn(), MAX_COPIES + index);
+        let twin = self.key.draws(sent.drawn(), MAX_COPIES + index);
         for (mut copy, draws) in [(Some(copy), draws), (second, twin)]
             .into_iter()
             .filter_map(|(copy, draws)| Some((copy?, draws)))
@@ -264,7 +264,7 @@ impl Stage {
             return out.push(copy);
         }
         let (session, dir) = *place;
-        let passed = Passed {
+        let passed = PassedDatagram {
             dir,
             datagram: sent.ordinal,
             connless: sent.connless,
@@ -325,7 +325,7 @@ impl Stage {
     }
 
     /// Delays a copy by the rate limit. Returns false if the queue is full.
-    fn is_let_through(&mut self, line: &Line, copy: &mut Copy, len: usize) -> bool {
+    fn is_let_through(&mut self, line: &LinkLine, copy: &mut Copy, len: usize) -> bool {
         const BIT_NANOS: u64 = 8_000_000_000;
         let Some(rate) = line.rate else { return true };
         let len = len as u64;
@@ -341,7 +341,7 @@ impl Stage {
         true
     }
 
-    fn delay(&mut self, line: &Line, copy: &mut Copy, once: bool, draws: Draws) {
+    fn delay(&mut self, line: &LinkLine, copy: &mut Copy, once: bool, draws: Draws) {
         if let Some(reorder) = line.reorder {
             self.since_reorder += 1;
             let is_candidate = self.since_reorder >= reorder.gap;

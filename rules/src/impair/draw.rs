@@ -1,6 +1,6 @@
 //! Counter-based random numbers.
 //!
-//! Law: a draw is a function of its [`Key`], the number of the datagram, the copy and the purpose. There is no
+//! Law: a draw is a function of its [`LineKey`], the number of the datagram, the copy and the purpose. There is no
 //! generator whose state could be shifted.
 
 use teetap_wire::Dir;
@@ -10,7 +10,7 @@ use crate::units::Share;
 
 /// Key of all draws of one line in one direction of one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key(u64);
+pub(super) struct LineKey(u64);
 
 /// Decision for which a number is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub(super) enum Purpose {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Draws(u64);
 
-impl Key {
+impl LineKey {
     pub(super) fn new(seed: u64, identity: &str, session: u32, dir: Dir) -> Self {
         let dir = match dir {
             Dir::C2s => 1,
@@ -43,7 +43,7 @@ impl Key {
     }
 
     /// Returns the draws of a copy of a datagram; copy 0 is the datagram itself.
-    pub(super) fn of(self, ordinal: u64, copy: usize) -> Draws {
+    pub(super) fn draws(self, ordinal: u64, copy: usize) -> Draws {
         Draws(joined(joined(self.0, ordinal), copy as u64))
     }
 }

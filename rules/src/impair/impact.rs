@@ -26,7 +26,7 @@ pub struct Impact {
 
 /// A datagram of a session that has passed a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
+pub struct PassedDatagram {
     /// Direction of the datagram.
     pub dir: Dir,
     /// Number in its session and direction, from 1. Datagrams outside a connection are numbered separately.
@@ -37,23 +37,23 @@ pub struct Passed {
 
 /// Effects of a line in another run, by session and datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LineFaults(BTreeMap<Place, Vec<Impact>>);
+pub(crate) struct LineFaults(BTreeMap<DatagramKey, Vec<Impact>>);
 
 /// Session, direction, whether it is connless, and number of the datagram.
-type Place = (u32, u8, bool, u64);
+type DatagramKey = (u32, u8, bool, u64);
 
-const fn place((session, passed): (u32, Passed)) -> Place {
+const fn place((session, passed): (u32, PassedDatagram)) -> DatagramKey {
     (session, passed.dir as u8, passed.connless, passed.datagram)
 }
 
 impl LineFaults {
     /// Adds an effect on a datagram of a session.
-    pub(crate) fn insert(&mut self, of: (u32, Passed), impact: Impact) {
+    pub(crate) fn insert(&mut self, of: (u32, PassedDatagram), impact: Impact) {
         self.0.entry(place(of)).or_default().push(impact);
     }
 
     /// Returns the effect on a copy of a datagram, or on its duplicate.
-    pub(super) fn get(&self, of: (u32, Passed), (copy, duplicate): (usize, bool)) -> Option<&Impact> {
+    pub(super) fn get(&self, of: (u32, PassedDatagram), (copy, duplicate): (usize, bool)) -> Option<&Impact> {
         let impacts = self.0.get(&place(of))?;
         impacts
             .iter()

@@ -18,7 +18,7 @@ pub const DEFAULT_QUEUE: u32 = 64 * 1024;
 
 /// A link line, which has at least one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct LinkLine {
     /// Directions in which the line acts.
     pub dirs: Dirs,
     /// Delay of every datagram.
@@ -98,7 +98,7 @@ pub struct Reorder {
     pub gap: u32,
 }
 
-impl Line {
+impl LinkLine {
     /// Returns a line without parameters, which does nothing.
     #[must_use]
     pub const fn new(dirs: Dirs) -> Self {
@@ -167,7 +167,7 @@ impl Dirs {
 }
 
 /// Formats the line in its canonical form.
-impl fmt::Display for Line {
+impl fmt::Display for LinkLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "link {}", self.dirs.name())?;
         if let Some(delay) = self.delay {

@@ -2,7 +2,7 @@
 //!
 //! Law: pure. The fate of a datagram depends on the seed, the identity of the link line, the session, the direction,
 //! and the number, time and length of the earlier datagrams in that direction. Every draw is a function of the number
-//! of its datagram (`Key`), so that no other session, rule or line affects it.
+//! of its datagram (`LineKey`), so that no other session, rule or line affects it.
 //!
 //! | module | part |
 //! |---|---|
@@ -30,14 +30,14 @@ use teetap_wire::Dir;
 pub use crate::units::Share;
 pub use channel::{Channel, Copy, Fate, Sent};
 pub(crate) use impact::LineFaults;
-pub use impact::Passed;
+pub use impact::PassedDatagram;
 pub use impact::{Impact, Lost, Tally};
-pub use line::{DEFAULT_QUEUE, Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder};
+pub use line::{DEFAULT_QUEUE, Dirs, Jitter, LinkLine, Loss, MAX_DELAY, MAX_QUEUE, Reorder};
 pub use set::LineSet;
 pub use shape::Shape;
 
 use crate::opening::Opening;
-use draw::Key;
+use draw::LineKey;
 
 /// Link lines of a program, in order. A datagram passes the lines of its direction one after the other.
 #[derive(Clone, Debug, Default)]
@@ -48,13 +48,13 @@ pub struct Links(Vec<Arc<Named>>);
 struct Named {
     /// Canonical text, followed by the number of its occurrence unless it is the first.
     identity: Box<str>,
-    line: Line,
+    line: LinkLine,
 }
 
 impl Links {
     /// Assigns an identity to each line.
     #[must_use]
-    pub fn new(lines: impl IntoIterator<Item = Line>) -> Self {
+    pub fn new(lines: impl IntoIterator<Item = LinkLine>) -> Self {
         let mut occurrences = BTreeMap::new();
         let named = lines.into_iter().map(|line| {
             let text = line.to_string();
@@ -124,7 +124,7 @@ impl Links {
         let lines = lines.into_iter().map(|(at, named)| {
             let given = faults.and_then(|faults| faults.get(usize::from(at)));
             let given = given.map(|faults| (Arc::clone(faults), (session.session, dir)));
-            let key = Key::new(session.seed, &named.identity, session.session, dir);
+            let key = LineKey::new(session.seed, &named.identity, session.session, dir);
             ((at, Arc::clone(named)), key, given)
         });
         Some(Channel::new(session.at, lines, before))

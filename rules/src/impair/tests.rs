@@ -29,17 +29,17 @@ fn percent(percent: f64) -> Share {
     Share::new((percent * 10_000.0).round() as u32).unwrap()
 }
 
-fn line(change: impl FnOnce(&mut Line)) -> Line {
-    let mut line = Line::new(Dirs::Both);
+fn line(change: impl FnOnce(&mut LinkLine)) -> LinkLine {
+    let mut line = LinkLine::new(Dirs::Both);
     change(&mut line);
     line
 }
 
-fn channel(lines: &[Line]) -> Channel {
+fn channel(lines: &[LinkLine]) -> Channel {
     open(lines, &SESSION, Dir::S2c)
 }
 
-fn open(lines: &[Line], session: &Opening, dir: Dir) -> Channel {
+fn open(lines: &[LinkLine], session: &Opening, dir: Dir) -> Channel {
     Links::new(lines.iter().cloned())
         .open(session, dir, None)
         .unwrap()
@@ -338,7 +338,7 @@ fn a_window_counts_from_the_opening_of_the_session() {
 fn lines_add_up_in_their_order() {
     let late = line(|line| line.delay = Some(ms(40)));
     let later = line(|line| line.delay = Some(ms(2)));
-    let one_way = Line {
+    let one_way = LinkLine {
         dirs: Dirs::C2s,
         ..line(|line| line.delay = Some(ms(500)))
     };
@@ -349,7 +349,7 @@ fn lines_add_up_in_their_order() {
 }
 
 /// Returns whether each of the first datagrams is lost.
-fn fates(lines: &[Line], session: u32, dir: Dir) -> Vec<bool> {
+fn fates(lines: &[LinkLine], session: u32, dir: Dir) -> Vec<bool> {
     let session = Opening { session, ..SESSION };
     run(&mut open(lines, &session, dir), 1_000, 1_000)
         .iter()

@@ -10,16 +10,16 @@ use super::faults::Drawn;
 use super::progress::Progress;
 use super::rule::Rule;
 use crate::check::ResolvedAction;
-use crate::dice::Dice;
+use crate::dice::DrawRng;
 use crate::eval::{Facts, Memory, Variables};
 use crate::syntax::Action;
-use crate::verdict::{Effect, End, Fate, Message, Order, Part, RuleId, Verdict};
+use crate::verdict::{Effect, End, Fate, Message, Order, RuleId, SnapshotPart, Verdict};
 
 /// Maximum length of a mark that is the name of its rule, in characters.
 const MAX_MARK: usize = 64;
 
 /// A rule that acts on a message.
-pub(super) struct Act<'a, F> {
+pub(super) struct ActionRun<'a, F> {
     pub(super) id: RuleId,
     pub(super) rule: &'a Rule,
     pub(super) message: &'a Message<'a>,
@@ -29,7 +29,7 @@ pub(super) struct Act<'a, F> {
     /// Memory of the condition, from which actions read values.
     pub(super) memory: &'a Memory,
     /// `None` if the rule makes no random decisions.
-    pub(super) dice: Option<Dice>,
+    pub(super) dice: Option<DrawRng>,
     /// Values to use instead of draws.
     pub(super) given: Option<&'a Drawn>,
     /// Values that were drawn or given.
@@ -43,12 +43,12 @@ pub(super) struct Act<'a, F> {
     /// Snapshot that the message completes.
     pub(super) snapshot: Option<Completed<'a>>,
     /// Snapshot of several messages to which the message belongs.
-    pub(super) part: Option<Part>,
+    pub(super) part: Option<SnapshotPart>,
 }
 
 /// Result of the actions of a rule.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct ActionOutcome {
     /// True if no later rule is tried.
     pub(super) ends: bool,
     /// True if an action had an effect.
@@ -59,7 +59,7 @@ pub(super) struct Done {
     pub(super) expects: Vec<usize>,
 }
 
-impl Done {
+impl ActionOutcome {
     /// Starts the expectations, and reports a failed action.
     pub(super) fn follow_up(
         self,
@@ -79,10 +79,10 @@ impl Done {
     }
 }
 
-impl<F: Facts> Act<'_, F> {
+impl<F: Facts> ActionRun<'_, F> {
     /// Carries out all actions in order. An action that ends the search ends it after the last action.
-    pub(super) fn carry_out(&mut self, resolved: &[ResolvedAction]) -> Done {
-        let mut done = Done::default();
+    pub(super) fn carry_out(&mut self, resolved: &[ResolvedAction]) -> ActionOutcome {
+        let mut done = ActionOutcome::default();
         for resolved_action in resolved {
             match self.resolved_action(resolved_action, &mut done) {
                 Ok(has_effect) => done.is_hit |= has_effect,
@@ -97,7 +97,11 @@ impl<F: Facts> Act<'_, F> {
     }
 
     /// Carries out an action. Returns true if it had an effect.
-    fn resolved_action(&mut self, resolved_action: &ResolvedAction, done: &mut Done) -> Result<bool, String> {
+    fn resolved_action(
+        &mut self,
+        resolved_action: &ResolvedAction,
+        done: &mut ActionOutcome,
+    ) -> Result<bool, String> {
         match resolved_action {
             ResolvedAction::Plain(action) => return Ok(self.add(action)),
             ResolvedAction::Set(assigns) => {
@@ -255,7 +259,7 @@ fn described(facts: &impl Facts) -> (Dir, Box<str>) {
 }
 
 /// Draws bits, or whole bytes, of a message of this length. Returns the bytes with their flipped bits.
-fn drawn_places(dice: &mut Dice, len: usize, count: u32, bytes: bool) -> Vec<(u32, u8)> {
+fn drawn_places(dice: &mut DrawRng, len: usize, count: u32, bytes: bool) -> Vec<(u32, u8)> {
     let total = if bytes { len } else { len * 8 };
     let (mut left, mut wanted) = (total as u64, u64::from(count));
     let mut places: Vec<(u32, u8)> = Vec::new();

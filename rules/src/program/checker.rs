@@ -7,18 +7,18 @@ use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
 use super::expect::Expected;
-use super::greeting::Greeting;
-use super::lets::Lets;
+use super::greeting::HandshakeEffect;
+use super::lets::NamedExprs;
 use super::limits::Limits;
 use super::rule::Rule;
-use super::sense::Sense;
+use super::sense::CheckedRule;
 use super::window::{LineWindow, Window};
 use crate::check::{MAX_REGEXES, ResolvedAction, Variables, is_snap, too_many_regexes};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dice::hash;
 use crate::eval::Reach;
 use crate::filter::{Filter, places};
-use crate::impair::{Line, Links};
+use crate::impair::{LinkLine, Links};
 use crate::span::Span;
 use crate::syntax::{self, Action, Every, Expr, Kind, Modifiers, Scope};
 
@@ -37,7 +37,7 @@ pub(super) struct Checker {
     /// Number of rules with each identity so far.
     pub(super) occurrences: BTreeMap<String, u32>,
     pub(super) seed: Option<u64>,
-    pub(super) lets: Lets,
+    pub(super) lets: NamedExprs,
     /// Variables that the rules set.
     pub(super) variables: Variables,
     /// Maximum bytes of memory of all regexes compiled so far.
@@ -123,7 +123,7 @@ impl Checker {
             let found = resolved.iter().filter(|action| wanted(action));
             found.cloned().collect()
         };
-        let sense = Sense {
+        let sense = CheckedRule {
             rule: &rule,
             when: &when,
             resolved: &resolved,
@@ -138,7 +138,7 @@ impl Checker {
         };
         let limits = limits(&rule.modifiers, timer);
         let parts = (&*rule.actions, &when);
-        let greeting = Greeting::new(parts, (&limits, &window), &control, self.registry);
+        let greeting = HandshakeEffect::new(parts, (&limits, &window), &control, self.registry);
         Some(Rule {
             hash: hash(&identity),
             identity,
@@ -223,7 +223,12 @@ impl Checker {
 
     /// Reports errors in the windows of the `defined` link lines. Returns the windows of the lines in use. The lines
     /// of a profile are in use as often as the profile.
-    pub(super) fn windows(&mut self, defined: &[Line], lines: Vec<Line>, links: &Links) -> Vec<LineWindow> {
+    pub(super) fn windows(
+        &mut self,
+        defined: &[LinkLine],
+        lines: Vec<LinkLine>,
+        links: &Links,
+    ) -> Vec<LineWindow> {
         for line in defined {
             self.window(line.clone());
         }
@@ -245,7 +250,7 @@ impl Checker {
     }
 
     /// Checks the window of a link line. Returns `None` if it has an error.
-    fn window(&mut self, line: Line) -> Option<Window> {
+    fn window(&mut self, line: LinkLine) -> Option<Window> {
         let [after, until] = [line.after, line.until].map(|expr| {
             let expr = self.lets.expanded(expr?, &mut self.diagnostics);
             Some(self.filter(expr))

@@ -6,7 +6,7 @@ use teetap_wire::def::{Class, Registry};
 use teetap_wire::{Dir, Proto};
 
 use super::checker::Checker;
-use super::lets::Lets;
+use super::lets::NamedExprs;
 use super::profile::Profiles;
 use super::rule::Rule;
 use super::survey::Survey;
@@ -112,13 +112,13 @@ pub(super) fn compile(
         diagnostics: Vec::new(),
         occurrences: BTreeMap::new(),
         seed: None,
-        lets: Lets::default(),
+        lets: NamedExprs::default(),
         variables: Variables::default(),
         regex_bytes: 0,
     };
     let statements = parse_statements(source)?;
-    checker.lets = Lets::of(&statements, registry, &mut checker.diagnostics);
-    let profiles = Profiles::of(&statements, &mut checker.diagnostics);
+    checker.lets = NamedExprs::from_statements(&statements, registry, &mut checker.diagnostics);
+    let profiles = Profiles::from_statements(&statements, &mut checker.diagnostics);
     for statement in statements {
         match statement {
             Statement::Rule(rule) => named.push(checker.named(rule)),
@@ -139,7 +139,7 @@ pub(super) fn compile(
     let parts = named
         .iter()
         .map(|named| (named.rule.when.as_ref(), &*named.rule.actions));
-    checker.variables = Variables::of(parts, registry);
+    checker.variables = Variables::from_rules(parts, registry);
     let rules: Vec<_> = named
         .into_iter()
         .filter_map(|named| checker.rule(named))

@@ -10,7 +10,7 @@ use teetap_wire::def::{Class, Def, Id};
 use teetap_wire::{Dir, Layer, MessageId, Proto};
 
 use super::compile::Rules;
-use crate::eval::{Key, Subject};
+use crate::eval::{DefKey, Subject};
 
 /// Number of message ids that are looked up by index.
 const NUMBERS: usize = 128;
@@ -44,7 +44,7 @@ pub(super) struct Dispatch {
 #[derive(Debug)]
 struct Table {
     /// Index of a list for each message with a definition, sorted.
-    known: Vec<(Key, usize)>,
+    known: Vec<(DefKey, usize)>,
     /// Index of a list plus one, by class and small id; 0 if no message has the id, [`SHARED`] if several have it.
     numbered: [[u16; NUMBERS]; Class::ALL.len()],
     /// Index of a list for messages without a definition, by class.
@@ -116,7 +116,7 @@ impl Table {
         };
         let defs = of.registry.defs(proto.into());
         let mut known: Vec<_> = defs
-            .map(|def| (Key::new(proto.into(), def), list(def.class, Some(def))))
+            .map(|def| (DefKey::new(proto.into(), def), list(def.class, Some(def))))
             .collect();
         known.sort_unstable();
         let mut numbered = [[0; NUMBERS]; Class::ALL.len()];
@@ -143,7 +143,7 @@ impl Table {
                 };
                 let found = of.registry.identify(proto, dir, id);
                 found.is_some_and(|def| {
-                    let at = known.binary_search_by_key(&Key::new(proto.into(), def), |(key, _)| *key);
+                    let at = known.binary_search_by_key(&DefKey::new(proto.into(), def), |(key, _)| *key);
                     let list = at.ok().and_then(|at| known.get(at)).map(|(_, list)| *list);
                     list.is_some() && list == empty && !is_entry(dir, def)
                 })
@@ -162,7 +162,7 @@ impl Table {
 
     fn list(&self, proto: Proto, subject: &Subject<'_>) -> Option<&Arc<Visited>> {
         let of_known = |def| {
-            let key = Key::new(proto.into(), def);
+            let key = DefKey::new(proto.into(), def);
             let at = self.known.binary_search_by_key(&key, |(known, _)| *known).ok()?;
             self.known.get(at).map(|(_, list)| *list)
         };
@@ -195,7 +195,7 @@ mod tests {
     use teetap_wire::def::{Datum, Registry};
 
     use super::*;
-    use crate::dice::{Dice, Key as DiceKey};
+    use crate::dice::{DrawKey as DiceKey, DrawRng};
     use crate::program::compile::compile;
     use crate::program::{Logic as _, Opening, Shared};
     use crate::verdict::{Message, Verdict};
@@ -250,7 +250,7 @@ mod tests {
         ];
         let mut verdicts = 0;
         for ordinal in 0..3000 {
-            let mut dice = Dice::new(DiceKey {
+            let mut dice = DrawRng::new(DiceKey {
                 seed: 5,
                 rule: 0,
                 session: 0,

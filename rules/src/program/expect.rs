@@ -30,12 +30,12 @@ pub(super) struct Expected {
 pub(super) struct Expecting {
     memory: Memory,
     /// Open expectations, the oldest first.
-    open: VecDeque<Open>,
+    open: VecDeque<OpenExpectation>,
 }
 
 /// A message that opened an expectation.
 #[derive(Debug)]
-struct Open {
+struct OpenExpectation {
     /// Deadline in microseconds since the start of the run.
     until: u64,
     /// Direction and name of the message; `None` for a rule without a condition.
@@ -71,7 +71,7 @@ impl Expecting {
     pub(super) fn begin(&mut self, expected: &Expected, at: u64, message: Option<(Dir, Box<str>)>) {
         if self.open.len() < MAX_OPEN {
             let until = at.saturating_add(micros(expected.within));
-            self.open.push_back(Open { until, message });
+            self.open.push_back(OpenExpectation { until, message });
         }
     }
 

@@ -10,7 +10,7 @@ use teetap_wire::Dir;
 
 use super::Program;
 use crate::dice::hash;
-use crate::impair::{Impact, LineFaults, Passed};
+use crate::impair::{Impact, LineFaults, PassedDatagram};
 use crate::syntax::{Statement, parse_statements};
 use crate::verdict::RuleId;
 
@@ -32,7 +32,7 @@ pub struct Decision {
 
 /// A client that asks to enter the game, the last step of a join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct GameEntry {
     /// Microseconds since the start of the run.
     pub at: u64,
     /// Number of the session.
@@ -81,12 +81,12 @@ pub struct Drawn {
 }
 
 /// Subject of a decision: session, direction, hash of the message name, ordinal.
-type Place = (u32, Option<u8>, u64, u64);
+type DecisionKey = (u32, Option<u8>, u64, u64);
 
 /// Decisions that replace the program's own.
 #[derive(Debug)]
 pub(super) struct Faults {
-    rules: Vec<BTreeMap<Place, Drawn>>,
+    rules: Vec<BTreeMap<DecisionKey, Drawn>>,
     lines: Vec<Arc<LineFaults>>,
     list: Arc<[Decision]>,
 }
@@ -142,7 +142,7 @@ impl Faults {
                     let faults = at.and_then(|at| of_lines.get_mut(at));
                     let faults = faults.ok_or_else(|| format!("no link line is `{line}`"))?;
                     let dir = decision.dir.ok_or("a link line acts in a direction")?;
-                    let passed = Passed {
+                    let passed = PassedDatagram {
                         dir,
                         datagram: *datagram,
                         connless: *connless,

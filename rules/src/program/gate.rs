@@ -1,6 +1,6 @@
 //! The steps between the condition of a rule and its actions: `skip`, `every`, `chance`, `first`, `max`.
 //!
-//! Law: every kind of rule passes through [`Gate::opens`], in the order of [`Step`](crate::syntax::Step): on first
+//! Law: every kind of rule passes through [`Gate::opens`], in the order of [`RuleStep`](crate::syntax::RuleStep): on first
 //! copies, on retransmissions, on control messages and at certain times. Each direction has separate counts and draws.
 //! A match is counted even if an earlier rule ended the search, so that no rule affects the turns of another.
 
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use teetap_wire::Dir;
 
 use super::limits::Limits;
-use crate::dice::Dice;
+use crate::dice::DrawRng;
 use crate::syntax::{Every, Max};
 use crate::units::Share;
 use crate::units::micros;
@@ -42,7 +42,7 @@ pub(super) struct Gate<'a> {
 
 impl Counts {
     /// Returns the counts of a direction. Rules that act at certain times use the first one.
-    pub(super) const fn of(&mut self, dir: Dir) -> &mut Count {
+    pub(super) const fn for_dir(&mut self, dir: Dir) -> &mut Count {
         let [c2s, s2c] = &mut self.0;
         match dir {
             Dir::C2s => c2s,
@@ -53,7 +53,7 @@ impl Counts {
 
 impl Gate<'_> {
     /// Counts a match. Returns true if the rule acts on it.
-    pub(super) fn opens(&self, count: &mut Count, dice: &mut Option<Dice>) -> bool {
+    pub(super) fn opens(&self, count: &mut Count, dice: &mut Option<DrawRng>) -> bool {
         let is_turn = count.is_turn(self.limits, self.at);
         let is_drawn = is_turn && is_drawn(self.limits.chance, dice);
         is_drawn && !self.has_ended && !self.is_spent && count.may_act(self.limits, self.at)
@@ -61,7 +61,7 @@ impl Gate<'_> {
 }
 
 /// Draws for `chance`.
-fn is_drawn(chance: Option<Share>, dice: &mut Option<Dice>) -> bool {
+fn is_drawn(chance: Option<Share>, dice: &mut Option<DrawRng>) -> bool {
     match (chance, dice) {
         (Some(chance), Some(dice)) => {
             dice.below(Share::WHOLE.millionths().into()) < chance.millionths().into()

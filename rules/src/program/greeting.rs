@@ -16,14 +16,14 @@ const IDS: [(Dir, i32); 2] = [(Dir::C2s, 1), (Dir::S2c, 2)];
 
 /// Effect of a rule on CONNECT and its reply.
 #[derive(Debug, Default)]
-pub(super) struct Greeting {
+pub(super) struct HandshakeEffect {
     /// Protocols and directions in which the rule can change them.
     places: Vec<(Proto, Dir)>,
     /// True if the rule decides without the memory of a session, and only drops or passes.
     pub(super) is_simple: bool,
 }
 
-impl Greeting {
+impl HandshakeEffect {
     /// Returns the effect of a rule on CONNECT and its reply, given the control messages that it matches.
     pub(super) fn new(
         (actions, when): (&[Action], &Filter),

@@ -9,11 +9,11 @@ use teetap_wire::def::{Decoded, Dialect, Id, Source};
 use teetap_wire::snap::{Change, Fate, Item, ItemEdit};
 use teetap_wire::{Code, Proto, Side};
 
-use super::act::Act;
+use super::act::ActionRun;
 use crate::check::{Assign, Target};
-use crate::eval::{Facts, Fields, Flag, Key, PacketFact, SessionFact, SessionState, SnapFact, Subject};
+use crate::eval::{DefKey, Facts, Fields, Flag, PacketFact, SessionFact, SessionState, SnapFact, Subject};
 
-impl<F: Facts> Act<'_, F> {
+impl<F: Facts> ActionRun<'_, F> {
     /// Changes items of the snapshot that the message completes: all of them or none. Returns true if an item has
     /// different values now.
     pub(super) fn set_items(&mut self, assigns: &[Assign]) -> Result<bool, String> {
@@ -58,12 +58,12 @@ impl<F: Facts> Act<'_, F> {
         let (Some(def), Some(message)) = (item.def.filter(|_| is_meant), self.key()) else {
             return Ok(());
         };
-        let key = Key::new(Dialect::from(self.message.proto), def);
+        let key = DefKey::new(Dialect::from(self.message.proto), def);
         let Some((_, place, value)) = assign.places.iter().find(|(of, ..)| *of == key) else {
             return Ok(());
         };
         decoded.object(def, item.ints);
-        let facts = OfItem {
+        let facts = ItemFacts {
             facts: self.facts,
             id: item.key.id,
             fields: Fields {
@@ -91,13 +91,13 @@ impl<F: Facts> Act<'_, F> {
 }
 
 /// Facts about a message while an item is being changed. An item of the same type without an id means this item.
-struct OfItem<'a, F> {
+struct ItemFacts<'a, F> {
     facts: &'a F,
     id: u16,
     fields: Fields<'a>,
 }
 
-impl<F: Facts> Facts for OfItem<'_, F> {
+impl<F: Facts> Facts for ItemFacts<'_, F> {
     fn proto(&self) -> Proto {
         self.facts.proto()
     }

@@ -26,8 +26,8 @@ const TRUTHS: [&str; 4] = ["true", "false", "yes", "no"];
 
 /// Named expressions of a text.
 #[derive(Default)]
-pub(super) struct Lets {
-    known: BTreeMap<String, Entry>,
+pub(super) struct NamedExprs {
+    known: BTreeMap<String, NamedExpr>,
     /// Spans of uses of a name whose expression has an error.
     failed: Vec<Span>,
     /// Spans of unknown names, each with a similar name that is defined.
@@ -36,7 +36,7 @@ pub(super) struct Lets {
     total: usize,
 }
 
-struct Entry {
+struct NamedExpr {
     let_: Let,
     state: State,
     is_used: bool,
@@ -50,9 +50,9 @@ enum State {
     Failed,
 }
 
-impl Lets {
+impl NamedExprs {
     /// Collects the named expressions of a text, and resolves the names within them.
-    pub(super) fn of(
+    pub(super) fn from_statements(
         statements: &[Statement],
         registry: &'static Registry,
         diagnostics: &mut Vec<Diagnostic>,
@@ -79,7 +79,7 @@ impl Lets {
                 continue;
             }
             names.push(name.text.clone());
-            let entry = Entry {
+            let entry = NamedExpr {
                 let_: let_.clone(),
                 state: State::Unresolved,
                 is_used: false,

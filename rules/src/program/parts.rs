@@ -12,7 +12,7 @@ use crate::eval::Lazy;
 
 /// Decision of a rule about a snapshot.
 #[derive(Debug, Clone)]
-pub(super) struct Covered {
+pub(super) struct SnapshotDecision {
     pub(super) tick: i32,
     /// Values that the rule drew; `None` if it does not act.
     pub(super) acts: Option<Drawn>,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use teetap_wire::def::suggest;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::impair::Line;
+use crate::impair::LinkLine;
 use crate::span::Span;
 use crate::syntax::{Profile, Statement, Use, parse_statements};
 
@@ -41,11 +41,11 @@ pub fn profile(name: &str) -> Option<&'static str> {
 }
 
 /// Profiles that a text can use.
-pub(super) struct Profiles(BTreeMap<String, Vec<Line>>);
+pub(super) struct Profiles(BTreeMap<String, Vec<LinkLine>>);
 
 impl Profiles {
     /// Collects the profiles of a text. Two profiles with the same name are an error.
-    pub(super) fn of(statements: &[Statement], diagnostics: &mut Vec<Diagnostic>) -> Self {
+    pub(super) fn from_statements(statements: &[Statement], diagnostics: &mut Vec<Diagnostic>) -> Self {
         let mut own = BTreeMap::new();
         for profile in statements.iter().filter_map(as_profile) {
             let name = &profile.name;
@@ -58,7 +58,7 @@ impl Profiles {
     }
 
     /// Adds the lines of a profile.
-    pub(super) fn add_used(&self, wanted: &Use, all: &mut Vec<Line>, diagnostics: &mut Vec<Diagnostic>) {
+    pub(super) fn add_used(&self, wanted: &Use, all: &mut Vec<LinkLine>, diagnostics: &mut Vec<Diagnostic>) {
         let name = &wanted.name;
         let own = self.0.get(&name.text).cloned();
         match own.or_else(|| profile(&name.text).map(read)) {
@@ -78,9 +78,9 @@ impl Profiles {
     /// Adds lines, and reports an error if there are more than [`MAX_LINES`].
     pub(super) fn add(
         &self,
-        lines: impl IntoIterator<Item = Line>,
+        lines: impl IntoIterator<Item = LinkLine>,
         span: Span,
-        all: &mut Vec<Line>,
+        all: &mut Vec<LinkLine>,
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         let had_room = all.len() <= MAX_LINES;
@@ -99,12 +99,12 @@ fn as_profile(statement: &Statement) -> Option<&Profile> {
     }
 }
 
-fn lines(profile: &Profile) -> Vec<Line> {
+fn lines(profile: &Profile) -> Vec<LinkLine> {
     profile.links.iter().map(|link| link.line.clone()).collect()
 }
 
 /// Parses a built-in profile. A test parses all of them.
-fn read(text: &str) -> Vec<Line> {
+fn read(text: &str) -> Vec<LinkLine> {
     let statements = parse_statements(text).unwrap_or_default();
     statements.iter().filter_map(as_profile).flat_map(lines).collect()
 }

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use teetap_wire::{Dir, def::Class};
 
-use crate::dice::{Dice, Key, hash};
+use crate::dice::{DrawKey, DrawRng, hash};
 use crate::eval::{Facts, Memory};
 use crate::filter::Filter;
-use crate::verdict::{Form, Message};
+use crate::verdict::{Message, PacketKind};
 
 use super::expect::{Expecting, Unmet};
 use super::faults::Drawn;
 use super::gate::{Counts, Gate};
-use super::parts::Covered;
+use super::parts::SnapshotDecision;
 use super::rule::Rule;
-use super::touched::Touched;
+use super::touched::ActedOn;
 use super::window::Latches;
 
 /// Direction whose counts and draws are used by rules that act at certain times.
@@ -27,7 +27,7 @@ const TIMER_DIR: Dir = Dir::C2s;
 const REMARK: u64 = 1_000_000;
 
 /// Direction, leg and id of a control message.
-type ControlKind = (Dir, Form, Option<u8>);
+type ControlKind = (Dir, PacketKind, Option<u8>);
 
 /// Memory of one rule about one session.
 #[derive(Debug, Default)]
@@ -37,12 +37,12 @@ pub(super) struct Progress {
     window: Latches,
     ordinals: Ordinals,
     /// Decision about the last snapshot of several messages.
-    pub(super) covered: Option<Covered>,
+    pub(super) covered: Option<SnapshotDecision>,
     pub(super) counts: Counts,
     /// Number of retransmissions by name and direction.
     copied: Ordinals,
     /// Messages on which the rule acted.
-    pub(super) touched: Touched,
+    pub(super) touched: ActedOn,
     /// Time of the last notice about a failure.
     failed: Option<u64>,
     /// Memory of the condition that releases held messages.
@@ -66,7 +66,7 @@ impl Progress {
             covered: None,
             counts: Counts::default(),
             copied: Ordinals::default(),
-            touched: Touched::default(),
+            touched: ActedOn::default(),
             failed: None,
             release: rule.release.as_ref().map(Filter::memory).unwrap_or_default(),
             lost: Vec::new(),
@@ -205,7 +205,7 @@ impl Progress {
 
     /// Records whether the rule acted on the first copy of a message, if its retransmissions depend on that.
     pub(super) fn remember_act(&mut self, rule: &Rule, message: &Message<'_>, acts: bool) {
-        if rule.repeats_act && message.form == Form::Chunk {
+        if rule.repeats_act && message.form == PacketKind::Chunk {
             self.touched.record(message, acts);
         }
     }
@@ -255,8 +255,8 @@ impl Progress {
         if !self.is_open_at(rule, at.saturating_sub(since)) {
             return false;
         }
-        let count = shared.unwrap_or(&mut self.counts).of(TIMER_DIR);
-        let mut dice = Some(Dice::new(Key {
+        let count = shared.unwrap_or(&mut self.counts).for_dir(TIMER_DIR);
+        let mut dice = Some(DrawRng::new(DrawKey {
             seed,
             rule: rule.hash,
             session,
@@ -338,6 +338,6 @@ impl Progress {
 
     /// Records the decision about the snapshot with this tick.
     pub(super) fn cover(&mut self, tick: i32, acts: Option<Drawn>) {
-        self.covered = Some(Covered { tick, acts });
+        self.covered = Some(SnapshotDecision { tick, acts });
     }
 }

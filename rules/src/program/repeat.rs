@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::act::Act;
+use super::act::ActionRun;
 use super::faults::Drawn;
 use super::gate::Gate;
 use super::hit::Hit;
@@ -16,7 +16,7 @@ use super::rule::Rule;
 use super::shared::Shared;
 use super::state::{State, view};
 use crate::context::{MessageFacts, MessageView};
-use crate::dice::{Dice, Key};
+use crate::dice::{DrawKey, DrawRng};
 use crate::eval::Facts;
 use crate::syntax::Action;
 use crate::verdict::{Message, RuleId, Verdict};
@@ -58,7 +58,7 @@ impl State {
             if !acts {
                 continue;
             }
-            let mut act = Act {
+            let mut act = ActionRun {
                 id,
                 rule,
                 message,
@@ -104,7 +104,7 @@ fn decides(
         return false;
     }
     let mut dice = rule.draws().then(|| {
-        Dice::new(Key {
+        DrawRng::new(DrawKey {
             seed,
             rule: rule.hash,
             session: message.session,
@@ -121,5 +121,5 @@ fn decides(
     };
     let counts = shared.counts(id).filter(|_| rule.is_global);
     let counts = counts.unwrap_or(&mut progress.counts);
-    gate.opens(counts.of(message.dir), &mut dice)
+    gate.opens(counts.for_dir(message.dir), &mut dice)
 }

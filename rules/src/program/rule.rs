@@ -7,7 +7,7 @@ use teetap_wire::{Dir, Proto, Side};
 
 use super::expect::Expected;
 use super::faults::{By, Decision, Drawn};
-use super::greeting::Greeting;
+use super::greeting::HandshakeEffect;
 use super::hit::Hit;
 use super::limits::Limits;
 use super::window::Window;
@@ -15,7 +15,7 @@ use crate::check::ResolvedAction;
 use crate::filter::Filter;
 use crate::span::Span;
 use crate::syntax::Action;
-use crate::verdict::Form;
+use crate::verdict::PacketKind;
 
 /// A checked rule.
 pub(super) struct Rule {
@@ -63,7 +63,7 @@ pub(super) struct Rule {
     /// Protocols and directions in which it can match control messages, if its actions can act on them.
     pub(super) control: Vec<(Proto, Dir)>,
     /// Effect of the rule on CONNECT and its reply.
-    pub(super) greeting: Greeting,
+    pub(super) greeting: HandshakeEffect,
     /// Protocols and directions in which it can match messages outside a connection, if its actions can act on them.
     pub(super) connless: Vec<(Proto, Dir)>,
     /// True if its condition names the leg of control messages.
@@ -78,13 +78,13 @@ impl Rule {
 
     /// Returns true if the rule can match a message of this form. Without `leg` in its condition, it matches control
     /// messages on the client leg.
-    pub(super) fn takes(&self, proto: Proto, dir: Dir, form: Form) -> bool {
+    pub(super) fn takes(&self, proto: Proto, dir: Dir, form: PacketKind) -> bool {
         match form {
-            Form::Chunk => self.reaches(proto, dir),
-            Form::Control(leg) => {
+            PacketKind::Chunk => self.reaches(proto, dir),
+            PacketKind::Control(leg) => {
                 (self.names_leg || leg == Side::Client) && self.control.contains(&(proto, dir))
             }
-            Form::Connless => self.connless.contains(&(proto, dir)),
+            PacketKind::Connless => self.connless.contains(&(proto, dir)),
         }
     }
 
@@ -122,8 +122,8 @@ impl Rule {
     }
 
     /// Returns the number of copies of a control message that the rule suppresses; `None` if it suppresses none.
-    pub(super) fn lost_copies(&self, form: Form) -> Option<u32> {
-        if !matches!(form, Form::Control(_)) {
+    pub(super) fn lost_copies(&self, form: PacketKind) -> Option<u32> {
+        if !matches!(form, PacketKind::Control(_)) {
             return None;
         }
         self.actions.iter().find_map(|action| match action {

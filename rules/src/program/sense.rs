@@ -8,13 +8,13 @@ use teetap_wire::{Dir, Proto};
 
 use crate::check::{Assign, LogPart, ResolvedAction, Target, Template, VarValue};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Key, Value};
+use crate::eval::{DefKey, Value};
 use crate::filter::Filter;
 use crate::span::Span;
-use crate::syntax::{self, Action, Expr, Kind, Part, parse};
+use crate::syntax::{self, Action, Expr, Kind, TemplatePart, parse};
 
 /// A rule with its checked condition and actions, one resolved action per action.
-pub(super) struct Sense<'a> {
+pub(super) struct CheckedRule<'a> {
     pub(super) rule: &'a syntax::Rule,
     pub(super) when: &'a Filter,
     pub(super) resolved: &'a [ResolvedAction],
@@ -23,7 +23,7 @@ pub(super) struct Sense<'a> {
     pub(super) registry: &'static Registry,
 }
 
-impl Sense<'_> {
+impl CheckedRule<'_> {
     /// Returns errors and warnings about the actions.
     pub(super) fn diagnostics(&self) -> Vec<Diagnostic> {
         let mut found = self.contradictions();
@@ -200,14 +200,14 @@ impl Sense<'_> {
                 }
             }
             (Action::Replace(written), ResolvedAction::Replace(replace)) => {
-                let has = |key: &Key| replace.places.iter().any(|(of, _)| of == key);
+                let has = |key: &DefKey| replace.places.iter().any(|(of, _)| of == key);
                 if !self.may_match(has) {
                     found.push(not_this(&written.target));
                 }
             }
             (Action::Make(made), ResolvedAction::Make(template)) => {
                 for (name, expr) in &made.fields {
-                    let value = |form: &crate::check::Form| {
+                    let value = |form: &crate::check::DialectForm| {
                         let mut fields = form.fields.iter();
                         fields
                             .find(|(of, _)| **of == *name.text)
@@ -238,7 +238,7 @@ impl Sense<'_> {
                         LogPart::Value(text) => Value::Text(*text),
                         LogPart::Text(_) => continue,
                     };
-                    if let Part::Value(expr) = written
+                    if let TemplatePart::Value(expr) = written
                         && !self.may_match(|key| self.when.has_value(&value, key))
                     {
                         let what = format!(
@@ -257,11 +257,11 @@ impl Sense<'_> {
         if assign.target != Target::Message {
             return None;
         }
-        let of = |key: &Key| assign.places.iter().find(|(of, ..)| of == key);
+        let of = |key: &DefKey| assign.places.iter().find(|(of, ..)| of == key);
         if !self.may_match(|key| of(key).is_some()) {
             return Some(not_this(&written.target));
         }
-        let is_known = |key: &Key| of(key).is_some_and(|(_, _, value)| self.when.has_value(value, key));
+        let is_known = |key: &DefKey| of(key).is_some_and(|(_, _, value)| self.when.has_value(value, key));
         (!self.may_match(is_known)).then(|| not_this(&written.value))
     }
 
@@ -307,8 +307,8 @@ impl Sense<'_> {
     }
 
     /// Returns true if `wanted` returns true for a message that the rule may match.
-    fn may_match(&self, wanted: impl Fn(&Key) -> bool) -> bool {
-        let of = |proto: Proto, _, def: &Def| wanted(&Key::new(Dialect::from(proto), def));
+    fn may_match(&self, wanted: impl Fn(&DefKey) -> bool) -> bool {
+        let of = |proto: Proto, _, def: &Def| wanted(&DefKey::new(Dialect::from(proto), def));
         self.when.may_match(self.registry, of)
     }
 }
@@ -334,7 +334,7 @@ const fn strength(action: &Action) -> Option<u8> {
 }
 
 fn is_same_field(one: &Assign, other: &Assign) -> bool {
-    let is_there = |(key, place): (&Key, &teetap_wire::def::Path)| {
+    let is_there = |(key, place): (&DefKey, &teetap_wire::def::Path)| {
         one.places.iter().any(|(of, at, _)| (of, at) == (key, place))
     };
     one.target == other.target && other.places.iter().any(|(key, place, _)| is_there((key, place)))

@@ -9,18 +9,18 @@ use teetap_wire::Dir;
 
 use super::Program;
 use super::dispatch::Dispatch;
-use super::faults::{By, Decision, Entry, Faults};
+use super::faults::{By, Decision, Faults, GameEntry};
 use super::gate::Counts;
 use super::hit::Hit;
-use crate::impair::{Impact, LineSet, Passed, Tally};
+use crate::impair::{Impact, LineSet, PassedDatagram, Tally};
 use crate::span::Span;
 use crate::verdict::RuleId;
 
 /// State that all sessions of a run share. The caller keeps it beside the sessions.
 #[derive(Debug, Default)]
 pub struct Shared {
-    rules: Vec<OfRule>,
-    lines: Vec<OfLine>,
+    rules: Vec<RuleState>,
+    lines: Vec<LineState>,
     /// Rules that each message visits, for the program that created the state.
     pub(super) dispatch: Dispatch,
     /// Decisions that replace the decisions of the rules.
@@ -28,12 +28,12 @@ pub struct Shared {
     /// Decisions so far that are faults or changes; `None` unless they are recorded.
     decisions: Option<Vec<Decision>>,
     /// Clients that entered the game, which the caller has not read yet.
-    entries: Vec<Entry>,
+    entries: Vec<GameEntry>,
 }
 
 /// The state of a rule.
 #[derive(Debug)]
-struct OfRule {
+struct RuleState {
     identity: Box<str>,
     /// Counts of a rule `per global`.
     counts: Counts,
@@ -46,7 +46,7 @@ struct OfRule {
 
 /// The state of a link line.
 #[derive(Debug)]
-struct OfLine {
+struct LineState {
     identity: Box<str>,
     /// Effects from client to server, and from server to client.
     tallies: [Tally; 2],
@@ -148,11 +148,11 @@ impl Shared {
     ) -> Self {
         let rules = rules.map(|identity| {
             let at = before.rules.iter().position(|rule| *rule.identity == *identity);
-            at.map_or_else(|| OfRule::new(identity), |at| before.rules.swap_remove(at))
+            at.map_or_else(|| RuleState::new(identity), |at| before.rules.swap_remove(at))
         });
         let lines = lines.map(|identity| {
             let at = before.lines.iter().position(|line| *line.identity == *identity);
-            at.map_or_else(|| OfLine::new(identity), |at| before.lines.swap_remove(at))
+            at.map_or_else(|| LineState::new(identity), |at| before.lines.swap_remove(at))
         });
         Self {
             rules: rules.collect(),
@@ -195,7 +195,7 @@ impl Shared {
     }
 
     /// Returns the clients that entered the game since the last call, if decisions are recorded.
-    pub fn entries(&mut self) -> Vec<Entry> {
+    pub fn entries(&mut self) -> Vec<GameEntry> {
         std::mem::take(&mut self.entries)
     }
 
@@ -206,7 +206,7 @@ impl Shared {
     }
 
     /// Records that a client entered the game, if decisions are recorded.
-    pub(super) fn entered(&mut self, entry: Entry) {
+    pub(super) fn entered(&mut self, entry: GameEntry) {
         if self.is_recording() {
             self.entries.push(entry);
         }
@@ -245,8 +245,8 @@ impl Shared {
     }
 
     /// Counts the effects of link lines on a datagram.
-    pub fn count_impacts(&mut self, hit: Hit, passed: Passed, impacts: &[Impact]) {
-        let Passed {
+    pub fn count_impacts(&mut self, hit: Hit, passed: PassedDatagram, impacts: &[Impact]) {
+        let PassedDatagram {
             dir,
             datagram,
             connless,
@@ -309,7 +309,7 @@ impl Shared {
     }
 }
 
-impl OfRule {
+impl RuleState {
     fn new(identity: &str) -> Self {
         Self {
             identity: identity.into(),
@@ -321,7 +321,7 @@ impl OfRule {
     }
 }
 
-impl OfLine {
+impl LineState {
     fn new(identity: &str) -> Self {
         Self {
             identity: identity.into(),

@@ -8,7 +8,7 @@ use teetap_wire::{Dir, MessageId, Proto, Seq, Side};
 
 use super::compile::Rules;
 use super::dispatch::is_entry;
-use super::faults::{Drawn, Entry, TIMER};
+use super::faults::{Drawn, GameEntry, TIMER};
 use super::hit::Hit;
 use super::parts::tick_of_part;
 use super::progress::Progress;
@@ -24,7 +24,7 @@ use crate::impair::LineSet;
 use crate::opening::Opening;
 use crate::program::Decide;
 use crate::units::micros;
-use crate::verdict::{Effect, Form, Made, Message, RuleId, Verdict};
+use crate::verdict::{Effect, Made, Message, PacketKind, RuleId, Verdict};
 
 /// State of one session.
 pub(super) struct State {
@@ -218,7 +218,7 @@ impl State {
     fn enter(&mut self, view: &MessageView<'_>, message: &Message<'_>, shared: &mut Shared) {
         let is_entry = view.def.is_some_and(|def| is_entry(message.dir, def));
         if let Some(opened) = self.opened.take_if(|_| is_entry) {
-            shared.entered(Entry {
+            shared.entered(GameEntry {
                 at: message.at,
                 session: self.session,
                 after: message.at.saturating_sub(opened),
@@ -302,7 +302,7 @@ impl State {
 pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> MessageView<'a> {
     let number = |id: u8| Identity::Number(id.into());
     let (class, id, def, body) = match message.form {
-        Form::Chunk => {
+        PacketKind::Chunk => {
             let found = registry.known_message(message.proto, message.dir, message.data);
             let id = message.id;
             (
@@ -315,12 +315,12 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
                 found.map_or(0, |found| found.body),
             )
         }
-        Form::Control(_) => {
+        PacketKind::Control(_) => {
             let id = message.data.first().copied();
             let def = id.and_then(|id| registry.control(message.proto, message.dir, id));
             (Class::Control, id.map_or(Identity::Other, number), def, 1)
         }
-        Form::Connless => {
+        PacketKind::Connless => {
             let def = registry.connless(message.proto, message.data);
             (Class::Connless, Identity::Other, def, 8)
         }
@@ -343,14 +343,14 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
         first: true,
         again: false,
         leg: match message.form {
-            Form::Control(leg) => Some(leg),
-            Form::Chunk | Form::Connless => None,
+            PacketKind::Control(leg) => Some(leg),
+            PacketKind::Chunk | PacketKind::Connless => None,
         },
         client: None,
         packet: PacketView {
             size: Some(packet.size),
             // An ack that is sent to the server does not refer to the numbers that were sent to the client.
-            ack: Some(packet.ack).filter(|_| message.form != Form::Control(Side::Server)),
+            ack: Some(packet.ack).filter(|_| message.form != PacketKind::Control(Side::Server)),
             chunks: Some(packet.chunks),
             flags: packet.flags,
             notes: packet.notes,

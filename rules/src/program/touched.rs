@@ -12,9 +12,9 @@ const NUMBERS: usize = 1024;
 
 /// One bit per sequence number and direction. Allocated with the first message.
 #[derive(Debug, Default)]
-pub(super) struct Touched(Option<Box<[[u64; NUMBERS / 64]; 2]>>);
+pub(super) struct ActedOn(Option<Box<[[u64; NUMBERS / 64]; 2]>>);
 
-impl Touched {
+impl ActedOn {
     /// Records whether the rule acted on the first copy of a message.
     pub(super) fn record(&mut self, message: &Message<'_>, acted: bool) {
         if self.0.is_none() && !acted {

@@ -5,17 +5,17 @@ use std::cell::RefCell;
 use teetap_wire::Side;
 use teetap_wire::snap::Completed;
 
-use super::act::{Act, overtake};
+use super::act::{ActionRun, overtake};
 use super::faults::{Drawn, Faults};
 use super::gate::Gate;
 use super::hit::Hit;
 use super::progress::{Progress, name, name_hash};
 use super::rule::Rule;
 use super::shared::Shared;
-use crate::dice::{Dice, Key};
+use crate::dice::{DrawKey, DrawRng};
 use crate::eval::{Facts, Variables};
 use crate::filter::Matched;
-use crate::verdict::{Effect, Form, Message, Part, RuleId, Verdict};
+use crate::verdict::{Effect, Message, PacketKind, RuleId, SnapshotPart, Verdict};
 
 /// A message that visits one rule after the other.
 pub(super) struct Visit<'a, F> {
@@ -47,7 +47,7 @@ enum Cause<'d> {
     /// The decision of another run, with its values.
     Given(&'d Drawn),
     /// The decision of the rule itself, and the source of its draws.
-    Own(Option<Dice>),
+    Own(Option<DrawRng>),
 }
 
 impl<F: Facts> Visit<'_, F> {
@@ -92,7 +92,7 @@ impl<F: Facts> Visit<'_, F> {
                     is_spent: progress.has_lost_enough(rule, message),
                 };
                 let counts = shared.counts(id).filter(|_| rule.is_global);
-                let counts = counts.unwrap_or(&mut progress.counts).of(message.dir);
+                let counts = counts.unwrap_or(&mut progress.counts).for_dir(message.dir);
                 let acts = matched.is_some() && gate.opens(counts, &mut dice);
                 acts.then_some(Cause::Own(dice))
             }
@@ -133,7 +133,7 @@ impl<F: Facts> Visit<'_, F> {
             Cause::Own(dice) => (None, *dice),
         };
         progress.count_lost(rule, message);
-        let mut act = Act {
+        let mut act = ActionRun {
             id,
             rule,
             message,
@@ -148,7 +148,7 @@ impl<F: Facts> Visit<'_, F> {
             variables: self.variables,
             releases,
             snapshot: self.snapshot,
-            part: self.tick.map(|tick| Part { tick, follows }),
+            part: self.tick.map(|tick| SnapshotPart { tick, follows }),
         };
         let resolved = if follows { &rule.on_parts } else { &rule.resolved };
         let done = act.carry_out(resolved);
@@ -168,8 +168,8 @@ impl<F: Facts> Visit<'_, F> {
 }
 
 /// Returns the draws of a rule for the message with this name and number.
-fn dice(seed: u64, rule: &Rule, message: &Message<'_>, (name, ordinal): (u64, u64)) -> Dice {
-    Dice::new(Key {
+fn dice(seed: u64, rule: &Rule, message: &Message<'_>, (name, ordinal): (u64, u64)) -> DrawRng {
+    DrawRng::new(DrawKey {
         seed,
         rule: rule.hash,
         session: message.session,
@@ -188,7 +188,7 @@ fn is_match(
     facts: &impl Facts,
 ) -> Option<Matched> {
     let reaches = rule.takes(message.proto, message.dir, message.form);
-    if message.form == Form::Control(Side::Server) && !reaches {
+    if message.form == PacketKind::Control(Side::Server) && !reaches {
         // The rule sees the same message on the client leg.
         return None;
     }

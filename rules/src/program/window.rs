@@ -8,7 +8,7 @@ use teetap_wire::{Dir, Proto, Side};
 
 use crate::eval::{Facts, Memory};
 use crate::filter::Filter;
-use crate::verdict::Form;
+use crate::verdict::PacketKind;
 
 /// Conditions of a window.
 #[derive(Default)]
@@ -82,8 +82,8 @@ impl LineWindow {
 
     /// Observes a message. A message on the server leg counts only if a condition names its leg, since the client leg
     /// has the same message.
-    pub(super) fn observe(&self, latches: &mut Latches, form: Form, facts: &impl Facts) {
-        if form != Form::Control(Side::Server) || self.filters().any(Filter::needs_leg) {
+    pub(super) fn observe(&self, latches: &mut Latches, form: PacketKind, facts: &impl Facts) {
+        if form != PacketKind::Control(Side::Server) || self.filters().any(Filter::needs_leg) {
             latches.observe(&self.window, facts);
         }
     }

@@ -6,9 +6,9 @@
 use teetap_wire::def::{Datum, Decoded, Dialect, HIDDEN};
 use teetap_wire::{Dir, Proto};
 
-use super::act::Act;
-use crate::check::{Assign, Form, LogPart, Replace, ResolvedAction, Target, Template, VarValue};
-use crate::eval::{self, Facts, Given, Key, Number, Reported, Value};
+use super::act::ActionRun;
+use crate::check::{Assign, DialectForm, LogPart, Replace, ResolvedAction, Target, Template, VarValue};
+use crate::eval::{self, DefKey, Facts, Given, Number, Reported, Value};
 use crate::syntax::{Action, Quantity};
 use crate::verdict::{Effect, End, Made, RuleId};
 
@@ -19,11 +19,11 @@ const MAX_EDIT: usize = 1400;
 const MAX_LOG: usize = 1000;
 
 /// Reason why an action fails.
-type Why = String;
+type FailureReason = String;
 
-impl<F: Facts> Act<'_, F> {
+impl<F: Facts> ActionRun<'_, F> {
     /// Changes fields, all or none. Returns true if the bytes of the message differ now.
-    pub(super) fn set(&mut self, assigns: &[Assign]) -> Result<bool, Why> {
+    pub(super) fn set(&mut self, assigns: &[Assign]) -> Result<bool, FailureReason> {
         let Some(key) = self.key() else {
             return Ok(false);
         };
@@ -42,7 +42,7 @@ impl<F: Facts> Act<'_, F> {
     }
 
     /// Replaces the matches in a text. Returns true if the bytes of the message differ now.
-    pub(super) fn replace(&mut self, replace: &Replace) -> Result<bool, Why> {
+    pub(super) fn replace(&mut self, replace: &Replace) -> Result<bool, FailureReason> {
         let Some(key) = self.key() else {
             return Ok(false);
         };
@@ -90,7 +90,7 @@ impl<F: Facts> Act<'_, F> {
         value: &Datum,
         decoded: &mut Decoded,
         edit: &mut Vec<u8>,
-    ) -> Result<(), Why> {
+    ) -> Result<(), FailureReason> {
         let Some(def) = self.facts.subject().def else {
             return Ok(());
         };
@@ -104,7 +104,7 @@ impl<F: Facts> Act<'_, F> {
     }
 
     /// Creates a message. Returns false if the protocol of the session does not have it.
-    pub(super) fn make(&mut self, template: &Template) -> Result<bool, Why> {
+    pub(super) fn make(&mut self, template: &Template) -> Result<bool, FailureReason> {
         let dialect = Dialect::from(self.message.proto);
         let dir = template.dir.unwrap_or_else(|| self.message.dir.reverse());
         let form = template
@@ -121,7 +121,7 @@ impl<F: Facts> Act<'_, F> {
         Ok(true)
     }
 
-    fn form(&self, form: &Form, dir: Dir, what: &str) -> Result<Made, Why> {
+    fn form(&self, form: &DialectForm, dir: Dir, what: &str) -> Result<Made, FailureReason> {
         let key = self.key();
         let mut fields = Vec::with_capacity(form.fields.len());
         for (name, value) in &form.fields {
@@ -142,7 +142,7 @@ impl<F: Facts> Act<'_, F> {
     }
 
     /// Sets a variable.
-    pub(super) fn var(&mut self, at: u16, name: &str, value: &VarValue) -> Result<(), Why> {
+    pub(super) fn var(&mut self, at: u16, name: &str, value: &VarValue) -> Result<(), FailureReason> {
         let key = self.key();
         let (facts, key, memory) = (self.facts, key.as_ref(), self.memory);
         let mut is_secret = false;
@@ -237,9 +237,9 @@ impl<F: Facts> Act<'_, F> {
     }
 
     /// Returns the definition of the message as a key.
-    pub(super) fn key(&self) -> Option<Key> {
+    pub(super) fn key(&self) -> Option<DefKey> {
         let def = self.facts.subject().def?;
-        Some(Key::new(self.message.proto.into(), def))
+        Some(DefKey::new(self.message.proto.into(), def))
     }
 
     /// Returns the bytes of the message, with the changes so far.

@@ -10,7 +10,7 @@ use super::ast::{Expr, Name};
 use super::change::{Assign, Replace};
 use super::made::Made;
 use super::print::quoted;
-use super::template::{Part, Template};
+use super::template::{Template, TemplatePart};
 
 /// Default time after which a held message is released.
 pub(super) const MAX_HOLD: Duration = Duration::from_secs(30);
@@ -141,7 +141,7 @@ impl Action {
             Self::Make(made) => made.fields.iter().for_each(|(_, value)| each(value)),
             Self::Log(Some(Template(parts))) => {
                 for part in parts {
-                    if let Part::Value(value) = part {
+                    if let TemplatePart::Value(value) = part {
                         each(value);
                     }
                 }
@@ -157,7 +157,7 @@ impl Action {
             Self::Make(made) => made.fields.iter_mut().for_each(|(_, value)| each(value)),
             Self::Log(Some(Template(parts))) => {
                 for part in parts {
-                    if let Part::Value(value) = part {
+                    if let TemplatePart::Value(value) = part {
                         each(value);
                     }
                 }

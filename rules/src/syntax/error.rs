@@ -9,7 +9,7 @@ use crate::span::Span;
 /// Words that are operators, which cannot be names if an operand is expected.
 pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
 
-/// Words that follow the condition of a rule, in the order of [`Step`](super::Step).
+/// Words that follow the condition of a rule, in the order of [`RuleStep`](super::RuleStep).
 pub(crate) const MODIFIERS: [&str; 11] = [
     "from", "to", "after", "until", "skip", "every", "chance", "first", "once", "max", "per",
 ];

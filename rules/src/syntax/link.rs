@@ -18,7 +18,7 @@ use super::lex::{Failure, Input, Parsed, backtrack, blank, cut, here, keyword, n
 use super::number::Quantity;
 use super::parse::expression;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::impair::{Dirs, Jitter, Line, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Shape};
+use crate::impair::{Dirs, Jitter, LinkLine, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Shape};
 use crate::span::Span;
 use crate::units::Share;
 
@@ -49,7 +49,7 @@ const DIRS: [Dirs; 3] = [Dirs::C2s, Dirs::S2c, Dirs::Both];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// Parameters of the line.
-    pub line: Line,
+    pub line: LinkLine,
     /// Range from `link` to the last parameter.
     pub span: Span,
 }
@@ -67,7 +67,7 @@ pub(super) fn link(i: &mut Input<'_>) -> Parsed<Link> {
         return cut(Diagnostic::new(Code::Expected, span, what).meant(suggest(name, names)));
     };
     let mut reader = Reader {
-        line: Line::new(dirs),
+        line: LinkLine::new(dirs),
         places: Vec::new(),
     };
     let errors = i.state.errors.len();
@@ -136,7 +136,7 @@ fn skip(i: &mut Input<'_>) -> Parsed<()> {
 
 /// Parser for the parameters of one line.
 struct Reader {
-    line: Line,
+    line: LinkLine,
     /// Words so far, with their positions.
     places: Vec<(&'static str, Span)>,
 }

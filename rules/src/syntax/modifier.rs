@@ -1,6 +1,6 @@
 //! Modifiers, which select the matches on which a rule acts.
 //!
-//! Law: each modifier is written at most once, in any order. They are printed in the order of [`Step`].
+//! Law: each modifier is written at most once, in any order. They are printed in the order of [`RuleStep`].
 
 use std::fmt;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::error::{MODIFIERS, wanted};
 use super::lex::{Input, Parsed, blank, cut, here, keyword, word};
 use super::number::{Number, Quantity};
 use super::parse::expression;
-use super::pipeline::Step;
+use super::pipeline::RuleStep;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 use crate::units::Share;
@@ -217,7 +217,7 @@ fn scope(i: &mut Input<'_>) -> Parsed<Scope> {
 /// Formats each modifier after a blank, in the order in which they are applied.
 impl fmt::Display for Modifiers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for step in Step::ALL {
+        for step in RuleStep::ALL {
             self.print(step, f)?;
         }
         match self.scope {
@@ -230,9 +230,9 @@ impl fmt::Display for Modifiers {
 
 impl Modifiers {
     /// Formats the modifiers of one step.
-    fn print(&self, step: Step, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn print(&self, step: RuleStep, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match step {
-            Step::Window => {
+            RuleStep::Window => {
                 if let Some(from) = self.from {
                     write!(f, " from {}", Shown(from))?;
                 }
@@ -246,32 +246,32 @@ impl Modifiers {
                     write!(f, " until {until}")?;
                 }
             }
-            Step::Skip => {
+            RuleStep::Skip => {
                 if let Some(skip) = self.skip {
                     write!(f, " skip {skip}")?;
                 }
             }
-            Step::Every => match self.every {
+            RuleStep::Every => match self.every {
                 Some(Every::Matches(count)) => write!(f, " every {count}")?,
                 Some(Every::Time(time)) => write!(f, " every {}", Shown(time))?,
                 None => {}
             },
-            Step::Chance => {
+            RuleStep::Chance => {
                 if let Some(chance) = self.chance {
                     write!(f, " chance {chance}")?;
                 }
             }
-            Step::First => match self.first {
+            RuleStep::First => match self.first {
                 Some(1) => f.write_str(" once")?,
                 Some(first) => write!(f, " first {first}")?,
                 None => {}
             },
-            Step::Max => {
+            RuleStep::Max => {
                 if let Some(Max { count, per }) = self.max {
                     write!(f, " max {count} per {}", Shown(per))?;
                 }
             }
-            Step::Condition | Step::Actions | Step::End => {}
+            RuleStep::Condition | RuleStep::Actions | RuleStep::End => {}
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 
 /// A step of a rule. Each step sees only the messages that pass the previous steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum RuleStep {
     /// Checks that the window of the rule is open.
     Window,
     /// Checks the condition after `when`. A message that passes is a match.
@@ -26,7 +26,7 @@ pub enum Step {
     End,
 }
 
-impl Step {
+impl RuleStep {
     /// All steps in order.
     pub const ALL: [Self; 9] = [
         Self::Window,

@@ -15,11 +15,11 @@ use crate::span::Span;
 
 /// `"{sess.name}: {sv_chat.message}"`; a brace is written twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template(pub Vec<Part>);
+pub struct Template(pub Vec<TemplatePart>);
 
 /// Part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum TemplatePart {
     /// Literal characters.
     Text(String),
     /// A value.
@@ -48,9 +48,9 @@ pub(super) fn opt_template(i: &mut Input<'_>) -> Parsed<Option<Template>> {
             Some('\\') => text.push(escape(i, at)?),
             Some('{') => {
                 if !text.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut text)));
+                    parts.push(TemplatePart::Text(std::mem::take(&mut text)));
                 }
-                parts.push(Part::Value(expression(i)?));
+                parts.push(TemplatePart::Value(expression(i)?));
                 blank(i)?;
                 if winnow::combinator::opt('}').parse_next(i)?.is_none() {
                     return cut(wanted(i, "`}`").help("a brace in the text is written twice: `{{`"));
@@ -70,7 +70,7 @@ pub(super) fn opt_template(i: &mut Input<'_>) -> Parsed<Option<Template>> {
         }
     }
     if !text.is_empty() {
-        parts.push(Part::Text(text));
+        parts.push(TemplatePart::Text(text));
     }
     Ok(Some(Template(parts)))
 }
@@ -80,8 +80,8 @@ impl fmt::Display for Template {
         f.write_char('"')?;
         for part in &self.0 {
             match part {
-                Part::Text(text) => escaped(f, &text.replace('{', "{{").replace('}', "}}"))?,
-                Part::Value(expr) => write!(f, "{{{expr}}}")?,
+                TemplatePart::Text(text) => escaped(f, &text.replace('{', "{{").replace('}', "}}"))?,
+                TemplatePart::Value(expr) => write!(f, "{{{expr}}}")?,
             }
         }
         f.write_char('"')

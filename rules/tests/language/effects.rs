@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Effect, Fate, Form, Message, Opening, Order, RuleId, Shared};
+use teetap_rules::{Decide, Effect, Fate, Message, Opening, Order, PacketKind, RuleId, Shared};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Proto, Side};
 
@@ -417,7 +417,7 @@ fn the_text_of_a_rule_is_canonical() {
 fn control(state: &mut dyn Decide, dir: Dir, leg: Side, bytes: &[u8], count: usize) -> Vec<Fate> {
     let data = (dir, bytes.to_vec());
     let message = Message {
-        form: Form::Control(leg),
+        form: PacketKind::Control(leg),
         vital: false,
         seq: None,
         id: None,

@@ -2,7 +2,7 @@
 
 use teetap_rules::{Fate, Message, Opening, Shared};
 use teetap_wire::def::{Datum, Registry};
-use teetap_wire::snap::{Key, Sizes, Snapshot};
+use teetap_wire::snap::{ItemKey, Sizes, Snapshot};
 use teetap_wire::{Code, Dir, Note, Proto, Seq};
 
 use crate::stage::{OPENING, decide, first_copy, message, program, say};
@@ -36,7 +36,7 @@ fn snapshot(tick: i32, x: i32, base: Option<(i32, i32)>) -> (Dir, Vec<u8>) {
         let mut snapshot = Snapshot::new();
         let mut ints = [0; 22];
         ints[1] = x;
-        snapshot.insert(Key { kind: 9, id: 3 }, &ints).unwrap();
+        snapshot.insert(ItemKey { kind: 9, id: 3 }, &ints).unwrap();
         snapshot
     };
     let (world, mut data) = (tee(x), Vec::new());

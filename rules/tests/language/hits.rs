@@ -1,6 +1,6 @@
 //! Tests of the hits of rules and the effects of link lines, which all sessions share.
 
-use teetap_rules::impair::{Passed, Sent};
+use teetap_rules::impair::{PassedDatagram, Sent};
 use teetap_rules::{Hit, Program, Shared};
 use teetap_wire::Dir;
 
@@ -63,7 +63,7 @@ fn effects_of_link_lines_are_counted_by_direction() {
         for ordinal in 1..=count {
             channel.pass(&Sent::new(OPENING.at, ordinal, b"x"));
             let (at, session) = (OPENING.at, OPENING.session);
-            let passed = Passed {
+            let passed = PassedDatagram {
                 dir,
                 datagram: ordinal,
                 connless: false,

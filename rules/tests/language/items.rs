@@ -1,8 +1,8 @@
 //! Tests of rules on snapshot items, and on snapshots of several messages.
 
-use teetap_rules::{By, Decision, Effect, Fate, Opening, Part, Program, Shared, Verdict};
+use teetap_rules::{By, Decision, Effect, Fate, Opening, Program, Shared, SnapshotPart, Verdict};
 use teetap_wire::def::{Class, Datum, Def, Registry};
-use teetap_wire::snap::{ItemEdit, Key, PART, Sizes, Snapshot};
+use teetap_wire::snap::{ItemEdit, ItemKey, PART, Sizes, Snapshot};
 use teetap_wire::{Dir, Proto};
 
 use crate::stage::{OPENING, first_copy, message, program, wrong};
@@ -19,11 +19,13 @@ fn world(tick: i32, more: u16) -> Snapshot {
     for id in [3, 4] {
         tee[0] = tick;
         tee[1] = 100 * i32::from(id);
-        world.insert(Key { kind: 9, id }, &tee).unwrap();
+        world.insert(ItemKey { kind: 9, id }, &tee).unwrap();
     }
-    world.insert(Key { kind: 10, id: 3 }, &[1, 3, 0, 50, 20]).unwrap();
+    world
+        .insert(ItemKey { kind: 10, id: 3 }, &[1, 3, 0, 50, 20])
+        .unwrap();
     for id in 0..more {
-        world.insert(Key { kind: 3, id }, &[i32::MAX; 5]).unwrap();
+        world.insert(ItemKey { kind: 3, id }, &[i32::MAX; 5]).unwrap();
     }
     world
 }
@@ -285,6 +287,6 @@ fn one_decision_covers_the_parts_and_another_run_makes_the_same() {
 fn a_part_knows_the_tick_of_its_snapshot() {
     let (verdicts, _) = decided("swap when any_snap", &snapshot(50, 120));
     let parts: Vec<_> = verdicts.iter().map(|verdict| verdict.part).collect();
-    let part = |follows| Some(Part { tick: 50, follows });
+    let part = |follows| Some(SnapshotPart { tick: 50, follows });
     assert_eq!(parts[..3], [part(false), part(true), part(true)]);
 }

@@ -1,7 +1,9 @@
 //! Tests of decisions that are repeated in another run, and of disabled rules.
 
-use teetap_rules::impair::{Passed, Sent};
-use teetap_rules::{By, Decision, Effect, Entry, Form, Message, Opening, Program, RuleId, Shared, Verdict};
+use teetap_rules::impair::{PassedDatagram, Sent};
+use teetap_rules::{
+    By, Decision, Effect, GameEntry, Message, Opening, PacketKind, Program, RuleId, Shared, Verdict,
+};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Side};
 
@@ -106,13 +108,16 @@ fn run_outside(program: &Program, opening: Opening) -> (Vec<Verdict>, Vec<Effect
     shared.record();
     let mut state = program.open(opening, None);
     let mut verdicts = Vec::new();
-    let (client, server) = (Form::Control(Side::Client), Form::Control(Side::Server));
+    let (client, server) = (
+        PacketKind::Control(Side::Client),
+        PacketKind::Control(Side::Server),
+    );
     let outside = [
         (client, &b"\x01TKEN"[..]),
         (server, b"\x01TKEN"),
         (client, b"\x00"),
         (server, b"\x00"),
-        (Form::Connless, b"\xff\xff\xff\xffgie3\x00"),
+        (PacketKind::Connless, b"\xff\xff\xff\xffgie3\x00"),
     ];
     for _ in 0..20 {
         for (form, bytes) in outside {
@@ -206,7 +211,7 @@ fn a_link_has_the_effects_of_another_run() {
             let session = opening.session;
             shared.count_impacts(
                 teetap_rules::Hit { at, session },
-                Passed {
+                PassedDatagram {
                     dir: Dir::S2c,
                     datagram: ordinal,
                     connless: false,
@@ -273,7 +278,7 @@ fn clients_that_entered_outlive_the_rules() {
     let (enter, at) = ((Dir::C2s, message("enter_game", &[])), OPENING.at + 700);
     let verdict = state.decide(&first_copy(&enter, at), &mut shared);
     assert_eq!(verdict, Verdict::PASS, "no rule is about it");
-    let entry = Entry {
+    let entry = GameEntry {
         at,
         session: OPENING.session,
         after: 700,

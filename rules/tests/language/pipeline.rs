@@ -2,8 +2,8 @@
 //! direction, and after the limits are used up. Compares complete outcomes.
 
 use teetap_rules::explain::explain;
-use teetap_rules::syntax::{Step, parse_statements};
-use teetap_rules::{Decide, Effect, End, Fate, Form, Message, Program, RuleId, Shared, Verdict};
+use teetap_rules::syntax::{RuleStep, parse_statements};
+use teetap_rules::{Decide, Effect, End, Fate, Message, PacketKind, Program, RuleId, Shared, Verdict};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Proto, Seq, Side};
 
@@ -219,7 +219,7 @@ fn a_control_message_is_lost_as_often_as_asked() {
     let connect = (Dir::C2s, b"\x01TKEN".to_vec());
     let outcomes = [(); 4].map(|()| {
         let message = Message {
-            form: Form::Control(Side::Client),
+            form: PacketKind::Control(Side::Client),
             vital: false,
             seq: None,
             id: None,
@@ -352,7 +352,7 @@ fn the_manual_has_the_order() {
             (cells[1].to_owned(), words.collect())
         })
         .collect();
-    let steps = Step::ALL.map(|step| {
+    let steps = RuleStep::ALL.map(|step| {
         let words = step.words().iter().map(|word| (*word).to_owned());
         (format!("{step:?}").to_lowercase(), words.collect::<Vec<_>>())
     });

@@ -11,7 +11,7 @@ use teetap_proxy::session::Time;
 use super::{Outcome, Read};
 
 #[derive(Serialize)]
-struct Line<T> {
+struct DiffLine<T> {
     v: u8,
     t: f64,
     event: &'static str,
@@ -116,7 +116,7 @@ pub(super) fn lines(result: &Outcome) -> serde_json::Result<String> {
 }
 
 fn push(out: &mut String, t: f64, event: &'static str, body: impl Serialize) -> serde_json::Result<()> {
-    let line = Line {
+    let line = DiffLine {
         v: VERSION,
         t,
         event,

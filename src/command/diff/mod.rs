@@ -105,7 +105,7 @@ fn read(
 ) -> anyhow::Result<Read> {
     let input = file::open(options.quiet, &source.path)?;
     let refused = |error: &dyn std::fmt::Display| Failure::damaged(format!("{}: {error}", source.file()));
-    let mut recording = Recording::of(input.bytes).map_err(|error| refused(&error))?;
+    let mut recording = Recording::open(input.bytes).map_err(|error| refused(&error))?;
     let mut collector = Collector::new(
         Options {
             session: source.session,
@@ -153,7 +153,7 @@ fn exit(sides: &[Read; 2], comparison: &Comparison) -> Exit {
 fn warn(result: &Outcome, until: Option<&str>) {
     for read in &result.sides {
         let (name, side) = (read.source.name(), &read.side);
-        let warning = |text: String| output::say(&format!("teetap: warning: {name}: {text}"));
+        let warning = |text: String| output::print_status(&format!("teetap: warning: {name}: {text}"));
         if let Some(error) = &read.damage {
             warning(error.to_string());
         }

@@ -241,7 +241,7 @@ impl Page {
 
     /// Prints a line, cut to the width.
     fn line(&mut self, parts: &[(TextColor, String)]) {
-        let parts: Vec<fit::Part<'_>> = parts
+        let parts: Vec<fit::Span<'_>> = parts
             .iter()
             .map(|(ink, text)| (*ink, Cow::from(self.look.text(text).into_owned())))
             .collect();

@@ -2,7 +2,7 @@
 
 use std::{sync::Mutex, time::Duration};
 
-use teetap_harness::torture::{Cell, Progress as Step, Tried};
+use teetap_harness::torture::{Cell, CellResult, Progress as Step};
 
 use crate::{
     output::{counted, say_sentence},
@@ -78,7 +78,7 @@ impl Status {
     }
 
     /// Counts a finished cell.
-    fn done(&self, tried: &Tried) {
+    fn done(&self, tried: &CellResult) {
         let has_failed = tried.has_failed();
         let Ok(mut counts) = self.counts.lock() else {
             return;

@@ -8,7 +8,7 @@ use std::{
 
 use teetap_harness::{
     junit::Suite,
-    torture::{Baseline, Cell, Fault, Plan, Report, Results, Step, Tried, Verdict},
+    torture::{Baseline, Cell, CellResult, Fault, LoginMessage, Plan, Report, Results, Verdict},
 };
 
 use super::repeat::{Repeat, seed};
@@ -56,7 +56,7 @@ impl Table {
     }
 
     /// Returns the word for a cell, at most 8 characters.
-    fn word(&self, tried: &Tried) -> String {
+    fn word(&self, tried: &CellResult) -> String {
         let mark = if tried.has_failed() { "!" } else { "" };
         let word = match (&tried.judged.verdict, self.results.late(tried)) {
             (Verdict::Joined(_), _) if tried.is_second() => "2nd try".to_owned(),
@@ -70,7 +70,7 @@ impl Table {
         word + mark
     }
 
-    fn ink(&self, tried: &Tried) -> TextColor {
+    fn ink(&self, tried: &CellResult) -> TextColor {
         match &tried.judged.verdict {
             _ if tried.has_failed() => TextColor::Error,
             Verdict::Untried => TextColor::Faint,
@@ -93,7 +93,7 @@ impl Table {
         for tried in self.results.tried.iter().filter(|tried| tried.has_failed()) {
             self.add_details(tried, columns, &mut page);
         }
-        let is_odd = |tried: &&Tried| !tried.has_failed() && self.word(tried) != "joined";
+        let is_odd = |tried: &&CellResult| !tried.has_failed() && self.word(tried) != "joined";
         for tried in self.results.tried.iter().filter(|_| self.all).filter(is_odd) {
             self.add_details(tried, columns, &mut page);
         }
@@ -125,9 +125,9 @@ impl Table {
     /// Appends a row for each message, those with failures first. A wide terminal has a reason at the end of each row;
     /// on a narrow terminal long names are cut.
     fn add_matrix(&self, columns: Option<usize>, page: &mut String) {
-        let mut steps: Vec<&Step> = self.results.tried.iter().map(|tried| &tried.cell.step).collect();
+        let mut steps: Vec<&LoginMessage> = self.results.tried.iter().map(|tried| &tried.cell.step).collect();
         steps.dedup();
-        let fails = |step: &Step| {
+        let fails = |step: &LoginMessage| {
             self.results
                 .tried
                 .iter()
@@ -154,7 +154,7 @@ impl Table {
             // Spaces are added before the next word, so that no line ends with spaces.
             let mut spaces = 1;
             for fault in Fault::ALL {
-                let is_meant = |tried: &&Tried| tried.cell.step == *step && tried.cell.fault == fault;
+                let is_meant = |tried: &&CellResult| tried.cell.step == *step && tried.cell.fault == fault;
                 let cell = self.results.tried.iter().find(is_meant);
                 let (word, ink) = cell.map_or(("-".to_owned(), TextColor::Faint), |tried| {
                     (self.word(tried), self.ink(tried))
@@ -172,7 +172,7 @@ impl Table {
     }
 
     /// Returns the reason of the most severe cell in a row; `None` if no cell has a reason.
-    fn why(&self, step: &Step) -> Option<(TextColor, String)> {
+    fn why(&self, step: &LoginMessage) -> Option<(TextColor, String)> {
         let cells = self.results.tried.iter().filter(|tried| tried.cell.step == *step);
         let reasons = cells.filter_map(|tried| Some((tried, tried.judged.why.as_ref()?)));
         let (tried, why) = reasons
@@ -181,7 +181,7 @@ impl Table {
     }
 
     /// Appends the sentence about a cell, the last line of its client, and the line that repeats it.
-    fn add_details(&self, tried: &Tried, columns: Option<usize>, page: &mut String) {
+    fn add_details(&self, tried: &CellResult, columns: Option<usize>, page: &mut String) {
         page.push('\n');
         for line in sentence(&tried.sentence(), columns).lines() {
             Look::get().out.paint(self.ink(tried), line, page);
@@ -196,7 +196,7 @@ impl Table {
 
     /// Returns the line with the totals.
     fn totals(&self) -> String {
-        let of = |is_meant: &dyn Fn(&Tried) -> bool, text: &str| match self.results.count(is_meant) {
+        let of = |is_meant: &dyn Fn(&CellResult) -> bool, text: &str| match self.results.count(is_meant) {
             0 => None,
             count => Some(format!("{count} {text}")),
         };
@@ -204,9 +204,9 @@ impl Table {
             0 => "none failed that peers survive".to_owned(),
             failures => format!("{failures} failed that peers survive (!)"),
         };
-        let is_impossible = |tried: &Tried| tried.judged.verdict.is_bad() && !tried.has_failed();
+        let is_impossible = |tried: &CellResult| tried.judged.verdict.is_bad() && !tried.has_failed();
         let is_weak =
-            |tried: &Tried| matches!(tried.judged.verdict, Verdict::Faulty(..)) && !tried.has_failed();
+            |tried: &CellResult| matches!(tried.judged.verdict, Verdict::Faulty(..)) && !tried.has_failed();
         let parts = [
             Some(failures),
             of(

@@ -37,12 +37,12 @@ fn table(results: Results, all: bool) -> Table {
     Table::new(&options, &plan, results)
 }
 
-fn tried(name: &str, fault: Fault, verdict: Verdict, why: Option<&str>) -> Tried {
+fn tried(name: &str, fault: Fault, verdict: Verdict, why: Option<&str>) -> CellResult {
     let (dir, name) = name.split_once(' ').unwrap();
     let is_control = name.starts_with("ctrl");
-    Tried {
+    CellResult {
         cell: Cell {
-            step: Step {
+            step: LoginMessage {
                 dir: if dir == "c2s" { Dir::C2s } else { Dir::S2c },
                 name: name.to_owned(),
                 vital: !is_control,
@@ -65,7 +65,7 @@ fn results() -> Results {
     let joined = |ms| Verdict::Joined(Duration::from_millis(ms));
     let late = Duration::from_millis(900);
     let (connect, ready) = ("c2s ctrl.connect", "s2c sys.con_ready");
-    let twice = |tried: Tried, first| Tried {
+    let twice = |tried: CellResult, first| CellResult {
         first: Some(first),
         ..tried
     };
@@ -222,7 +222,7 @@ fn sentences_are_broken_between_words_on_a_terminal_and_lines_to_copy_are_not() 
 
 #[test]
 fn the_exit_code_follows_from_the_cells() {
-    let exit = |tried: Vec<Tried>, halted: Option<&str>| {
+    let exit = |tried: Vec<CellResult>, halted: Option<&str>| {
         let results = Results {
             tried,
             halted: halted.map(str::to_owned),

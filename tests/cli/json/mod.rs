@@ -22,8 +22,8 @@ use teetap_inspect::{Decoder, Style, Verbosity, jsonl};
 use teetap_kit::binary;
 use teetap_proxy::{
     session::{
-        Action, Answer, CommandId, Datagram, Event, HeldId, Level, Notice, Origin, Placed, SentAt, SessionId,
-        Time, Transit, Waiting, What,
+        Action, Answer, CommandId, Datagram, Event, EventKind, HeldId, HeldMessage, Level, Notice, Origin,
+        Placed, SentAt, SessionId, Time, Transit,
     },
     words::Words,
 };
@@ -327,14 +327,14 @@ fn every_kind_of_notice_and_answer_is_of_the_schema_and_read_back() {
         values["kind"] = json!(kind);
         let notice: Notice = serde_json::from_value(values).unwrap();
         assert!(!matches!(notice, Notice::Other { .. }), "{kind}: {notice:?}");
-        let line = line_of(What::Notice(notice.clone()));
+        let line = line_of(EventKind::Notice(notice.clone()));
         checker.check(&line);
         assert!(
-            matches!(read(&line), What::Notice(read) if read == notice),
+            matches!(read(&line), EventKind::Notice(read) if read == notice),
             "{line}"
         );
     }
-    checker.check(&line_of(What::Notice(Notice::Other {
+    checker.check(&line_of(EventKind::Notice(Notice::Other {
         kind: None,
         level: Level::Info,
         text: "of version 1".into(),
@@ -345,10 +345,10 @@ fn every_kind_of_notice_and_answer_is_of_the_schema_and_read_back() {
             held: result.is_ok().then(held),
             result,
         };
-        let line = line_of(What::Answer(answer.clone()));
+        let line = line_of(EventKind::Answer(answer.clone()));
         checker.check(&line);
         assert!(
-            matches!(read(&line), What::Answer(read) if read == answer),
+            matches!(read(&line), EventKind::Answer(read) if read == answer),
             "{line}"
         );
     }
@@ -359,8 +359,8 @@ fn every_kind_of_notice_and_answer_is_of_the_schema_and_read_back() {
 }
 
 /// Returns a list of held messages with every field.
-fn held() -> Box<[Waiting]> {
-    let waiting = Waiting {
+fn held() -> Box<[HeldMessage]> {
+    let waiting = HeldMessage {
         session: SessionId(2),
         dir: Dir::C2s,
         proto: Proto::Ddnet,
@@ -371,7 +371,7 @@ fn held() -> Box<[Waiting]> {
         edited: true,
         data: b"hi".as_slice().into(),
     };
-    let queued = Waiting {
+    let queued = HeldMessage {
         rule: None,
         until: None,
         ..waiting.clone()
@@ -379,7 +379,7 @@ fn held() -> Box<[Waiting]> {
     [waiting, queued].into()
 }
 
-fn read(line: &str) -> What {
+fn read(line: &str) -> EventKind {
     match jsonl::Lines::new(line.as_bytes()).read() {
         Ok(Some(Item::Event(event))) => event.what,
         other => panic!("{line}: {other:?}"),
@@ -387,7 +387,7 @@ fn read(line: &str) -> What {
 }
 
 /// Returns the lines of an event as `-vv` prints them.
-fn line_of(what: What) -> String {
+fn line_of(what: EventKind) -> String {
     let event = Event {
         at: Time(1_500_000),
         session: Some(SessionId(2)),
@@ -433,7 +433,7 @@ fn the_rules_place_and_hold_of_messages_are_of_the_schema_and_read_back() {
         [&bytes[..]].into_iter(),
     );
     datagram.placed = placed.clone().into();
-    let line = line_of(What::Datagram(datagram));
+    let line = line_of(EventKind::Datagram(datagram));
     checker.check(&line);
     assert!(
         line.contains(
@@ -442,7 +442,7 @@ fn the_rules_place_and_hold_of_messages_are_of_the_schema_and_read_back() {
         "{line}"
     );
     match read(&line) {
-        What::Datagram(datagram) => assert_eq!(*datagram.placed, placed),
+        EventKind::Datagram(datagram) => assert_eq!(*datagram.placed, placed),
         other => panic!("{other:?}"),
     }
 }
@@ -467,7 +467,7 @@ fn what_link_lines_did_is_of_the_schema_and_read_back() {
     let sent = [&bytes[..]].into_iter();
     let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Rule, &bytes, sent);
     datagram.link = link.clone().into();
-    let line = line_of(What::Datagram(datagram));
+    let line = line_of(EventKind::Datagram(datagram));
     checker.check(&line);
     assert!(
         line.contains(
@@ -476,7 +476,7 @@ fn what_link_lines_did_is_of_the_schema_and_read_back() {
         "{line}"
     );
     match read(&line) {
-        What::Datagram(datagram) => assert_eq!(*datagram.link, link),
+        EventKind::Datagram(datagram) => assert_eq!(*datagram.link, link),
         other => panic!("{other:?}"),
     }
 }

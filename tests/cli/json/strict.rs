@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use teetap_kit::binary;
 use teetap_proxy::{
-    session::{Action, Level, Notice, Origin, State, What},
+    session::{Action, EventKind, Level, Notice, Origin, State},
     words::Words,
 };
 use teetap_rules::impair::Lost;
@@ -110,7 +110,7 @@ fn the_schema_accepts_nothing_else() {
             "{line}"
         );
     }
-    let notice: Value = serde_json::from_str(&line_of(What::Notice(Notice::EarlyClose))).unwrap();
+    let notice: Value = serde_json::from_str(&line_of(EventKind::Notice(Notice::EarlyClose))).unwrap();
     assert!(checker.is_valid(&notice), "{notice}");
     for (key, value) in [
         ("kind", "later"),

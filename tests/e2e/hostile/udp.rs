@@ -176,12 +176,12 @@ impl Udp {
 
     /// Returns the state that the client shows.
     pub(crate) fn shown_up(&self) -> Shown {
-        Shown::of(&self.client)
+        Shown::of_peer(&self.client)
     }
 
     /// Returns the state that the server's slot shows.
     pub(crate) fn shown_down(&self) -> Result<Shown> {
-        let slot = self.server.peers().map(|(_, peer)| Shown::of(peer)).next();
+        let slot = self.server.peers().map(|(_, peer)| Shown::of_peer(peer)).next();
         slot.context("the server has no slot")
     }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use teetap_kit::codec::{NO_TOKEN, Token, Variant, control};
-use teetap_proxy::session::{Input as To, ListenerId, State, What};
+use teetap_proxy::session::{EventKind, Input as To, ListenerId, State};
 use teetap_wire::Proto;
 
 use crate::{
@@ -226,7 +226,7 @@ impl Door {
     /// tokens the server alone decides.
     fn check_online(&self) {
         for event in &self.watch.events {
-            let What::Session(change) = &event.what else {
+            let EventKind::Session(change) = &event.what else {
                 continue;
             };
             if change.state == State::Online && change.proto != Proto::V6 {

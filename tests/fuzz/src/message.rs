@@ -95,7 +95,7 @@ fn again(decoded: &Decoded, def: &Def, data: &[u8]) {
 fn spliced(decoded: &Decoded, def: &Def, data: &[u8]) {
     let mut out = Vec::new();
     for record in decoded.records().iter().filter(|record| record.depth == 0) {
-        let Some(path) = Path::of(def, record.field) else {
+        let Some(path) = Path::of_field(def, record.field) else {
             continue;
         };
         assert_eq!(decoded.find(&path), Some(record), "{}", def.name);

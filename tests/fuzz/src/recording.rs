@@ -35,7 +35,7 @@ pub fn recording(data: &[u8]) {
 /// Reads all items of a file; `None` if it is not a capture.
 fn play(data: &[u8]) -> Option<Played> {
     let mut input = Cursor::new(data);
-    let mut playback = match Format::of(&mut input).ok()? {
+    let mut playback = match Format::detect(&mut input).ok()? {
         Format::Pcap => Playback::pcap(input).ok()?,
         Format::PcapNg => Playback::pcapng(input),
         // The teetap program reads this format, since that takes message definitions.
@@ -72,7 +72,7 @@ fn play(data: &[u8]) -> Option<Played> {
 /// Scrubs a file; `None` if it is not a capture, or damaged before its first packet.
 fn scrub(data: &[u8]) -> Option<Vec<u8>> {
     let mut input = Cursor::new(data);
-    let capture = match Format::of(&mut input).ok()? {
+    let capture = match Format::detect(&mut input).ok()? {
         Format::Pcap => Capture::pcap(input).ok()?,
         Format::PcapNg => Capture::pcapng(input),
         Format::JsonLines => return None,

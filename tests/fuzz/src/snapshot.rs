@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use teetap_wire::def::{Class, Datum, Decoded, Registry};
 use teetap_wire::snap::{
-    Completed, Delta, DeltaError, Fate, Key, MAX_ITEMS, MAX_PARTS, MAX_SIZE, PART, Sizes, Snapshot, Store,
+    Completed, Delta, DeltaError, Fate, ItemKey, MAX_ITEMS, MAX_PARTS, MAX_SIZE, PART, Sizes, Snapshot, Store,
 };
 use teetap_wire::{Dir, Proto, varint};
 
@@ -137,12 +137,12 @@ impl Game {
             .unwrap_or_default();
         let mut after = before.clone();
         for _ in 0..input.below(6) {
-            let key = Key {
+            let key = ItemKey {
                 kind: [5, 9, 10, 23, 0, 0x7fff, 0x7ffe, 64][input.below(8)],
                 id: u16::from(input.byte() & 7) | if input.byte() & 7 == 0 { 0x7ff8 } else { 0 },
             };
             let value = i32::from(input.word()) << (input.byte() & 31);
-            let len = self.sizes.of(key.kind).unwrap_or(key.id % 5);
+            let len = self.sizes.of_kind(key.kind).unwrap_or(key.id % 5);
             match after.get_mut(key) {
                 Some(ints) if value & 3 != 0 => {
                     ints.iter_mut().for_each(|int| *int = int.wrapping_add(value))
@@ -303,7 +303,7 @@ fn game(base: &Items, data: &[u8], sizes: &Sizes) -> Option<Items> {
     let mut items = base.clone();
     let mut at = 3 + deleted;
     for key in ints.get(3..at)? {
-        let key = Key::from_int(*key);
+        let key = ItemKey::from_int(*key);
         items.remove(&(key.kind, key.id));
     }
     for _ in 0..updated {
@@ -313,7 +313,7 @@ fn game(base: &Items, data: &[u8], sizes: &Sizes) -> Option<Items> {
             u16::try_from(id).ok()?,
         );
         at += 2;
-        let len = match sizes.of(kind) {
+        let len = match sizes.of_kind(kind) {
             Some(len) => usize::from(len),
             None => {
                 at += 1;

@@ -18,8 +18,8 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use teetap_kit::hostile::looks_seven;
 use teetap_proxy::session::{
-    ClientAddr, Config, Event, Events, Hub, Input, ListenerId, Output, Route, SessionChange, SessionId,
-    State, Time, UpstreamId, What,
+    ClientAddr, Config, Event, EventKind, Events, Hub, Input, ListenerId, Output, Route, SessionChange,
+    SessionId, State, Time, UpstreamId,
 };
 use teetap_wire::{Dir, MAX_DATAGRAM, Proto, def::Registry};
 
@@ -329,13 +329,13 @@ impl Watch {
 
     fn follow(&mut self, event: &Event) {
         let Some(id) = event.session else { return };
-        if matches!(event.what, What::Answer(_)) {
+        if matches!(event.what, EventKind::Answer(_)) {
             // A command may name a closed session; its answer reports that.
             return;
         }
         assert!(!self.closed.contains(&id), "{id:?} is closed: {event:?}");
         let known = self.sessions.get(&id).copied();
-        if let What::Datagram(datagram) = &event.what
+        if let EventKind::Datagram(datagram) = &event.what
             && datagram.dir == Dir::C2s
             && datagram.leg.is_none()
             && let Some(client) = datagram.ends.client
@@ -343,7 +343,7 @@ impl Watch {
             // The datagram was forwarded to the server, so that it came from the client and had its token.
             self.proven.insert(client);
         }
-        if let What::Session(change) = &event.what {
+        if let EventKind::Session(change) = &event.what {
             self.changed(id, known, change);
         }
     }

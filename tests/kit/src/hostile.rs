@@ -24,7 +24,7 @@ pub struct Shown {
 
 impl Shown {
     /// Returns the state that `peer` shows now.
-    pub fn of(peer: &Peer) -> Self {
+    pub fn of_peer(peer: &Peer) -> Self {
         let (sequence, ack, _) = peer.numbers();
         let (_, token) = peer.tokens();
         let format = peer.format();

@@ -8,9 +8,9 @@ use std::ops::Range;
 use teetap_inspect::{
     After, DecodedEvent, EventLines, Message, Reading, Style, Transits, expect::expectation, row,
 };
-use teetap_proxy::session::{Origin, What};
+use teetap_proxy::session::{EventKind, Origin};
 use teetap_wire::{
-    Note, Place, Severity,
+    Note, RangeOf, Severity,
     def::{Def, Record, Records, Registry, Secrets, Source},
 };
 
@@ -18,7 +18,7 @@ use super::history::Row;
 
 /// Kind of a line of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weight {
+pub enum LineKind {
     /// A fact about the message.
     Fact,
     /// A field.
@@ -39,7 +39,7 @@ pub struct TreeLine {
     /// Depth of nested groups and lists.
     pub depth: u8,
     /// The kind.
-    pub weight: Weight,
+    pub weight: LineKind,
     /// Name of the fact or field, or mark of the note.
     pub name: String,
     /// The value.
@@ -90,8 +90,8 @@ impl Contents {
         let mut lines = Vec::new();
         for line in self.lines {
             let room = width.saturating_sub(2 * usize::from(line.depth) + 1);
-            let is_sentence = matches!(line.weight, Weight::Warning | Weight::Note)
-                || line.name.is_empty() && line.weight == Weight::Fact;
+            let is_sentence = matches!(line.weight, LineKind::Warning | LineKind::Note)
+                || line.name.is_empty() && line.weight == LineKind::Fact;
             if !is_sentence {
                 lines.push(line);
                 continue;
@@ -121,7 +121,7 @@ impl Contents {
 
     /// Returns the contents for a row.
     #[must_use]
-    pub fn of(row: &Row, style: Style, registry: &'static Registry) -> Self {
+    pub fn from_row(row: &Row, style: Style, registry: &'static Registry) -> Self {
         match row {
             Row::Line(decoded, line) => match (row.message(), row.index()) {
                 (Some((reading, message)), Some(index)) => {
@@ -160,7 +160,7 @@ impl Contents {
 fn fact(name: &str, value: String) -> TreeLine {
     TreeLine {
         depth: 0,
-        weight: Weight::Fact,
+        weight: LineKind::Fact,
         name: name.to_owned(),
         value,
         range: None,
@@ -176,7 +176,7 @@ fn message_contents(
     registry: &'static Registry,
 ) -> Contents {
     let bytes = reading.data(message);
-    let after = After::of(decoded, index, registry);
+    let after = After::from_event(decoded, index, registry);
     let mut contents = Contents {
         title: reading.label(message).into_owned(),
         lines: facts(decoded, message),
@@ -199,8 +199,8 @@ fn message_contents(
 fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
     let mut lines = Vec::new();
     let (dir, leg, proto) = match &decoded.event.what {
-        What::Datagram(datagram) => (datagram.dir, datagram.leg, Some(datagram.proto)),
-        What::Connless(connless) => (connless.dir, None, None),
+        EventKind::Datagram(datagram) => (datagram.dir, datagram.leg, Some(datagram.proto)),
+        EventKind::Connless(connless) => (connless.dir, None, None),
         _ => return lines,
     };
     let mut way = row::arrow(dir, leg).to_owned();
@@ -217,7 +217,7 @@ fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
         way.push_str(&format!(" seq {seq}"));
     }
     lines.push(fact("sent", way));
-    if let What::Datagram(datagram) = &decoded.event.what
+    if let EventKind::Datagram(datagram) = &decoded.event.what
         && datagram.ordinal > 0
     {
         let ack = decoded.reading.as_ref().map_or(String::new(), |reading| {
@@ -231,7 +231,7 @@ fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
     }
     let mut done = |name: &str, value: String| {
         lines.push(TreeLine {
-            weight: Weight::Done,
+            weight: LineKind::Done,
             ..fact(name, value)
         });
     };
@@ -261,7 +261,7 @@ impl Contents {
         with_datagram: bool,
         style: Style,
     ) {
-        let notes = EventLines::of(decoded, style).notes(message, with_datagram);
+        let notes = EventLines::from_event(decoded, style).notes(message, with_datagram);
         for note in &notes {
             let range = place(note, message, self.bytes.len());
             let is_heavy = note.code.severity() >= Severity::Warning;
@@ -269,7 +269,11 @@ impl Contents {
                 self.odd.push(range.clone());
             }
             self.lines.push(TreeLine {
-                weight: if is_heavy { Weight::Warning } else { Weight::Note },
+                weight: if is_heavy {
+                    LineKind::Warning
+                } else {
+                    LineKind::Note
+                },
                 name: format!("! {}:", note.code.name()),
                 value: note.code.text().to_owned(),
                 range: range.clone(),
@@ -280,7 +284,11 @@ impl Contents {
             let causes = message.diagnosis(note.code).map(ToString::to_string);
             if let Some(value) = causes.or_else(detail).or_else(expected) {
                 self.lines.push(TreeLine {
-                    weight: if is_heavy { Weight::Warning } else { Weight::Note },
+                    weight: if is_heavy {
+                        LineKind::Warning
+                    } else {
+                        LineKind::Note
+                    },
                     depth: 1,
                     ..fact("", value)
                 });
@@ -302,7 +310,7 @@ impl Contents {
             };
             let mut value = records.value_text(def, record, source, style.secrets);
             let range = record.at as usize..(record.at + record.len) as usize;
-            let mut weight = Weight::Field;
+            let mut weight = LineKind::Field;
             let is_hidden = style.secrets == Secrets::Hide;
             if is_hidden && records.secret(def, record, source).is_some() {
                 self.secret.push(range.clone());
@@ -310,7 +318,7 @@ impl Contents {
             let new = after.and_then(|after| changed(after, (def, at, record), style));
             if let Some(new) = new.filter(|new| *new != value) {
                 value = format!("{value} → {new}");
-                weight = Weight::Changed;
+                weight = LineKind::Changed;
             }
             let name = record
                 .index
@@ -337,9 +345,9 @@ fn changed(after: &After, (def, at, record): (&Def, usize, &Record), style: Styl
 /// Returns the byte range of the message that a note is about; `None` if the note is about the datagram.
 fn place(note: &Note, message: &Message, len: usize) -> Option<Range<usize>> {
     let at = match note.code.place() {
-        Place::Message => note.at,
-        Place::Payload => note.at.checked_sub(message.at)?,
-        Place::Datagram => return None,
+        RangeOf::Message => note.at,
+        RangeOf::Payload => note.at.checked_sub(message.at)?,
+        RangeOf::Datagram => return None,
     };
     (at <= len).then(|| at..(at + note.len).min(len))
 }

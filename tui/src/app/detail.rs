@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    contents::{Contents, Weight},
+    contents::{Contents, LineKind},
     cursor::{Cursor, Moves},
 };
 
@@ -110,7 +110,7 @@ impl Detail {
         let at = self.hex.at();
         let lines = self.contents.lines.iter().enumerate();
         let around = lines.filter(|(_, line)| {
-            let is_field = matches!(line.weight, Weight::Field | Weight::Changed);
+            let is_field = matches!(line.weight, LineKind::Field | LineKind::Changed);
             is_field && line.range.as_ref().is_some_and(|range| range.contains(&at))
         });
         if let Some((line, _)) = around.min_by_key(|(_, line)| line.range.as_ref().map_or(0, Range::len)) {

@@ -5,7 +5,7 @@ use std::fmt;
 use teetap_proxy::session::Level;
 
 use super::{
-    form::Form,
+    form::MessageForm,
     help::Help,
     menu::Menu,
     prompt::{Histories, Prompt},
@@ -22,7 +22,7 @@ pub enum Overlay {
     /// A menu.
     Menu(Menu),
     /// A form.
-    Form(Form),
+    Form(MessageForm),
 }
 
 /// The dialog with the user.
@@ -35,7 +35,7 @@ pub struct Dialog {
     /// Lines that were entered.
     pub histories: Histories,
     /// Form of a message that was sent and not answered yet. It is reopened if the message is refused.
-    pub sent: Option<Form>,
+    pub sent: Option<MessageForm>,
     /// Reply to the last key, shown until the next key.
     pub status: Option<(Level, String)>,
 }
@@ -52,7 +52,7 @@ impl Dialog {
     }
 
     /// Reopens the form of a message that was refused, so that the user's input is not lost.
-    pub fn reopen(&mut self, form: Form) {
+    pub fn reopen(&mut self, form: MessageForm) {
         self.overlay.get_or_insert(Overlay::Form(form));
     }
 }

@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use crate::keymap::Key;
+use crate::keymap::KeyPress;
 
 /// Maximum bytes of a line, which is the limit of the rule language.
 const LONGEST: usize = 16 << 10;
@@ -58,7 +58,7 @@ impl Editor {
     }
 
     /// Handles a key. Returns true if the text has changed; `None` if the key does nothing here.
-    pub fn key(&mut self, key: Key) -> Option<bool> {
+    pub fn key(&mut self, key: KeyPress) -> Option<bool> {
         let (before, after) = self.parts();
         let last = before.chars().next_back().map_or(0, char::len_utf8);
         let next = after.chars().next().map_or(0, char::len_utf8);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use teetap_inspect::DecodedEvent;
-use teetap_proxy::session::{Level, Notice, Time, What};
+use teetap_proxy::session::{EventKind, Level, Notice, Time};
 
 use super::{App, log::Log, meter::Meter};
 
@@ -16,7 +16,7 @@ impl App {
         }
         let may_hold = matches!(
             decoded.event.what,
-            What::Session(_) | What::Notice(Notice::Held { .. } | Notice::Released { .. })
+            EventKind::Session(_) | EventKind::Notice(Notice::Held { .. } | Notice::Released { .. })
         );
         self.queue.is_stale |= may_hold;
         self.terminal.changed |= self.messages.event(decoded, self.look.style);

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use teetap_inspect::{HeldMessage, expect::expected};
-use teetap_proxy::session::{SessionId, Waiting};
+use teetap_inspect::{DecodedHeld, expect::expected};
+use teetap_proxy::session::{HeldMessage, SessionId};
 use teetap_rules::{
     Draft, DraftError, Made, Span,
     syntax::{Expr, Kind},
@@ -24,7 +24,7 @@ const HIDDEN: &str = "•••";
 #[derive(Clone, Debug)]
 pub enum Target {
     /// Edit a held message.
-    Edit(Box<Waiting>),
+    Edit(Box<HeldMessage>),
     /// Send a new message in this direction and session.
     Inject(Dir, Option<SessionId>),
 }
@@ -61,7 +61,7 @@ pub struct FormField {
 
 /// A form while it is open.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct MessageForm {
     /// Purpose of the form.
     pub target: Target,
     /// Name of the message.
@@ -168,10 +168,10 @@ pub fn message_text(def: &Def, records: Records<'_>, source: Source<'_>) -> Opti
     Some(format!("{}{{{}}}", def.name, parts.join(", ")))
 }
 
-impl Form {
+impl MessageForm {
     /// Returns a form for a held message; `None` if its fields are unknown.
     #[must_use]
-    pub fn edit(held: &HeldMessage, secrets: Secrets, registry: &'static Registry) -> Option<Self> {
+    pub fn edit(held: &DecodedHeld, secrets: Secrets, registry: &'static Registry) -> Option<Self> {
         let def = held.def?;
         let view = held.fields().view();
         let source = Source::Bytes(&held.waiting.data);

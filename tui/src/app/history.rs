@@ -8,7 +8,7 @@ use teetap_inspect::{
     DecodedEvent, Kind, Message, Reading,
     lines::{About, Line},
 };
-use teetap_proxy::session::{Level, SessionId, Time, What};
+use teetap_proxy::session::{EventKind, Level, SessionId, Time};
 
 /// Default limit of the history, in bytes.
 pub const HISTORY: usize = 64 << 20;
@@ -245,8 +245,8 @@ impl Row {
 #[must_use]
 pub fn cost(decoded: &DecodedEvent) -> usize {
     let bytes = match &decoded.event.what {
-        What::Datagram(datagram) => datagram.received().map_or(0, <[u8]>::len),
-        What::Connless(connless) => connless.bytes.len(),
+        EventKind::Datagram(datagram) => datagram.received().map_or(0, <[u8]>::len),
+        EventKind::Connless(connless) => connless.bytes.len(),
         _ => 0,
     };
     size_of::<DecodedEvent>() + 5 * bytes

@@ -13,7 +13,7 @@ use teetap_inspect::{
     DecodedEvent,
     follow::{Missing, Ties},
 };
-use teetap_proxy::session::{SessionId, Time, What};
+use teetap_proxy::session::{EventKind, SessionId, Time};
 use teetap_wire::{Dir, Seq};
 
 use super::{history::cost, tail::Tail};
@@ -23,7 +23,7 @@ const LIMIT: usize = 16 << 20;
 
 /// A line of the ladder.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum LadderLine {
     /// A datagram.
     Datagram(Arc<DecodedEvent>, Ties),
     /// Vital messages that were not received before the next datagram.
@@ -36,16 +36,16 @@ pub enum Step {
 
 /// Lines of one session.
 #[derive(Debug, Default)]
-struct Steps {
+struct LadderLines {
     /// Number of the first line.
     first: u64,
-    list: VecDeque<Step>,
+    list: VecDeque<LadderLine>,
 }
 
 /// Lines of all sessions.
 #[derive(Debug, Default)]
 pub struct Ladder {
-    sessions: BTreeMap<u32, Steps>,
+    sessions: BTreeMap<u32, LadderLines>,
     /// Session and bytes of each line, in the order in which the lines were added.
     order: VecDeque<(u32, usize)>,
     bytes: usize,
@@ -60,19 +60,19 @@ impl Ladder {
             return false;
         };
         match &decoded.event.what {
-            What::Datagram(datagram) => {
+            EventKind::Datagram(datagram) => {
                 if let Some(missing) = ties.missing {
-                    let step = Step::Missing(decoded.event.at, datagram.dir, missing);
-                    self.push(id, step, size_of::<Step>());
+                    let step = LadderLine::Missing(decoded.event.at, datagram.dir, missing);
+                    self.push(id, step, size_of::<LadderLine>());
                 }
-                let bytes = size_of::<Step>() + cost(decoded);
-                self.push(id, Step::Datagram(Arc::clone(decoded), ties), bytes);
+                let bytes = size_of::<LadderLine>() + cost(decoded);
+                self.push(id, LadderLine::Datagram(Arc::clone(decoded), ties), bytes);
             }
-            What::Session(_) | What::Notice(_) => {
-                let bytes = size_of::<Step>() + size_of::<DecodedEvent>();
-                self.push(id, Step::Change(Arc::clone(decoded)), bytes);
+            EventKind::Session(_) | EventKind::Notice(_) => {
+                let bytes = size_of::<LadderLine>() + size_of::<DecodedEvent>();
+                self.push(id, LadderLine::Change(Arc::clone(decoded)), bytes);
             }
-            What::Connless(_) | What::Answer(_) => return false,
+            EventKind::Connless(_) | EventKind::Answer(_) => return false,
         }
         true
     }
@@ -81,11 +81,11 @@ impl Ladder {
     pub fn gap(&mut self, lost: u64) {
         let ids: Vec<u32> = self.sessions.keys().copied().collect();
         for id in ids {
-            self.push(id, Step::Gap(lost), size_of::<Step>());
+            self.push(id, LadderLine::Gap(lost), size_of::<LadderLine>());
         }
     }
 
-    fn push(&mut self, id: u32, step: Step, bytes: usize) {
+    fn push(&mut self, id: u32, step: LadderLine, bytes: usize) {
         self.sessions.entry(id).or_default().list.push_back(step);
         self.order.push_back((id, bytes));
         self.bytes += bytes;
@@ -112,7 +112,7 @@ impl Ladder {
 
     /// Returns a line of a session.
     #[must_use]
-    pub fn get(&self, session: SessionId, number: u64) -> Option<&Step> {
+    pub fn get(&self, session: SessionId, number: u64) -> Option<&LadderLine> {
         let steps = self.sessions.get(&session.0)?;
         let index = usize::try_from(number.checked_sub(steps.first)?).ok()?;
         steps.list.get(index)
@@ -147,7 +147,7 @@ impl Ladder {
     #[must_use]
     pub fn original(&self, session: SessionId, number: u64) -> Option<u64> {
         let step = self.get(session, number)?;
-        let Step::Datagram(decoded, ties) = step else {
+        let LadderLine::Datagram(decoded, ties) = step else {
             return None;
         };
         let (dir, at) = (dir(decoded)?, decoded.event.at);
@@ -155,7 +155,7 @@ impl Ladder {
         let (seq, first) = firsts.find_map(|resend| Some((resend.seq, resend.first?)))?;
         let mut before = (self.numbers(session).start..number).rev();
         before.find(|number| match self.get(session, *number) {
-            Some(Step::Datagram(other, _)) => {
+            Some(LadderLine::Datagram(other, _)) => {
                 other.event.at == first
                     && first < at
                     && self::dir(other) == Some(dir)
@@ -166,7 +166,7 @@ impl Ladder {
     }
 }
 
-impl Step {
+impl LadderLine {
     /// Returns the time of a datagram that repeats a message whose first copy is known; `None` for other lines.
     fn resend(&self) -> Option<Time> {
         match self {
@@ -190,7 +190,7 @@ impl Step {
 /// Returns the direction of a datagram; `None` for other events.
 fn dir(decoded: &DecodedEvent) -> Option<Dir> {
     match &decoded.event.what {
-        What::Datagram(datagram) => Some(datagram.dir),
+        EventKind::Datagram(datagram) => Some(datagram.dir),
         _ => None,
     }
 }

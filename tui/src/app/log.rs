@@ -5,7 +5,7 @@
 use std::{collections::VecDeque, ops::Range};
 
 use teetap_inspect::{DecodedEvent, Kind, Style, row};
-use teetap_proxy::session::{Level, Time, What};
+use teetap_proxy::session::{EventKind, Level, Time};
 
 use super::{clock::seconds, tail::Tail};
 
@@ -17,7 +17,7 @@ const BYTES: usize = 2 << 20;
 
 /// A line of the log.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct LogLine {
     /// Kind of the line, which selects its style.
     pub kind: Kind,
     /// Text with time and session.
@@ -27,7 +27,7 @@ pub struct Entry {
 /// The lines.
 #[derive(Debug, Default)]
 pub struct Log {
-    lines: VecDeque<Entry>,
+    lines: VecDeque<LogLine>,
     /// Number of the first line.
     first: u64,
     bytes: usize,
@@ -38,13 +38,13 @@ pub struct Log {
 impl Log {
     /// Adds an event. Returns true if it has a line here.
     pub fn event(&mut self, decoded: &DecodedEvent) -> bool {
-        if !matches!(decoded.event.what, What::Session(_) | What::Notice(_)) {
+        if !matches!(decoded.event.what, EventKind::Session(_) | EventKind::Notice(_)) {
             return false;
         }
         // Adds all lines, whatever the message list shows.
         let rows = row::rows(decoded, Style::default());
         for row in rows {
-            self.push(Entry {
+            self.push(LogLine {
                 kind: row.kind,
                 text: row.text,
             });
@@ -59,7 +59,7 @@ impl Log {
             Level::Warning => (Kind::Warning, "warning: "),
         };
         let at = seconds(at - Time::ZERO);
-        self.push(Entry {
+        self.push(LogLine {
             kind,
             text: format!("{at} -   teetap: {word}{text}"),
         });
@@ -67,13 +67,13 @@ impl Log {
 
     /// Records that `lost` events were missed.
     pub fn gap(&mut self, lost: u64) {
-        self.push(Entry {
+        self.push(LogLine {
             kind: Kind::Warning,
             text: row::gap(lost).text,
         });
     }
 
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: LogLine) {
         self.bytes += entry.text.len();
         self.lines.push_back(entry);
         while self.lines.len() > LINES || self.bytes > BYTES {
@@ -93,7 +93,7 @@ impl Log {
 
     /// Returns the line with this number; `None` if it is not kept.
     #[must_use]
-    pub fn get(&self, number: u64) -> Option<&Entry> {
+    pub fn get(&self, number: u64) -> Option<&LogLine> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.lines.get(index)
     }

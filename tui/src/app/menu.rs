@@ -34,7 +34,7 @@ pub enum Choice {
 
 /// An entry of a menu.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct MenuItem {
     /// Key that chooses the entry.
     pub key: char,
     /// Text of the entry.
@@ -49,7 +49,7 @@ pub struct Menu {
     /// The title.
     pub title: String,
     /// The entries.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MenuItem>,
     /// Cursor in the entries.
     pub cursor: Cursor,
 }
@@ -59,9 +59,9 @@ impl Menu {
     #[must_use]
     pub fn new(title: &str, entries: impl IntoIterator<Item = (String, Choice)>) -> Self {
         let keys = ('0'..='9').chain('a'..='z').chain(std::iter::repeat(' '));
-        let entries: Vec<Entry> = keys
+        let entries: Vec<MenuItem> = keys
             .zip(entries)
-            .map(|(key, (text, choice))| Entry { key, text, choice })
+            .map(|(key, (text, choice))| MenuItem { key, text, choice })
             .collect();
         let mut cursor = Cursor::default();
         cursor.set_len(entries.len());

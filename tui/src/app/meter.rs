@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use teetap_inspect::{Reading, reading::Done};
+use teetap_inspect::{Reading, reading::MessageOutcome};
 use teetap_proxy::session::{Action, Time};
 use teetap_wire::{Code, Severity};
 
@@ -31,7 +31,7 @@ impl Meter {
         *now += messages;
         reading.notes.iter().for_each(|note| self.lint(note.code));
         for message in &reading.messages {
-            let is_dropped = matches!(message.done, Done::Placed(Action::Drop | Action::Lose));
+            let is_dropped = matches!(message.done, MessageOutcome::Placed(Action::Drop | Action::Lose));
             self.dropped += u64::from(is_dropped);
             message.notes.iter().for_each(|note| self.lint(note.code));
         }

@@ -46,7 +46,7 @@ use filter::{Filtering, SyntaxError};
 use log::Log;
 use look::Look;
 use messages::Messages;
-use orders::Orders;
+use orders::ProxyRequests;
 use panes::Panes;
 use queue::Queue;
 use rules::Rules;
@@ -84,7 +84,7 @@ pub struct App {
     /// Rules of the run.
     pub rules: Rules,
     /// Requests to the proxy.
-    pub orders: Orders,
+    pub orders: ProxyRequests,
     /// Time line; `None` for a run.
     pub timeline: Option<Timeline>,
     /// Guided tour, while it is running.
@@ -110,7 +110,7 @@ impl App {
             log: Log::default(),
             queue: Queue::default(),
             rules: Rules::default(),
-            orders: Orders::default(),
+            orders: ProxyRequests::default(),
             timeline: None,
             tour: None,
             registry,
@@ -173,7 +173,7 @@ impl App {
     /// Updates the detail panes for the selected row.
     pub fn sync(&mut self) {
         let contents = self.messages.row().map_or_else(Contents::default, |row| {
-            Contents::of(row, self.look.style, self.registry).wrapped(self.detail.width)
+            Contents::from_row(row, self.look.style, self.registry).wrapped(self.detail.width)
         });
         self.detail.show(self.messages.number(), contents);
         match self.panes.focus {

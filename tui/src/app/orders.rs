@@ -8,7 +8,7 @@ use crate::request::{NoProxy, Reply, Request, RequestError};
 
 /// Requests to the proxy.
 #[derive(Debug, Default)]
-pub struct Orders {
+pub struct ProxyRequests {
     /// True if a proxy carries out requests.
     pub is_live: bool,
     /// Message that is sent repeatedly.
@@ -19,7 +19,7 @@ pub struct Orders {
     asked_rules: Option<u64>,
 }
 
-impl Orders {
+impl ProxyRequests {
     /// Returns the queued requests and removes them from the queue.
     pub fn take_requests(&mut self) -> Vec<Request> {
         std::mem::take(&mut self.requests)

@@ -77,28 +77,28 @@ pub struct Candidates {
 
 /// History of entered lines.
 #[derive(Clone, Debug, Default)]
-pub struct Lines(Vec<String>);
+pub struct LineHistory(Vec<String>);
 
 /// Histories of the prompts.
 #[derive(Clone, Debug, Default)]
 pub struct Histories {
     /// Commands that were entered.
-    commands: Lines,
+    commands: LineHistory,
     /// Filters that were entered.
-    filters: Lines,
+    filters: LineHistory,
     /// Texts that were searched for; the newest one is used for the next search.
-    pub searches: Lines,
+    pub searches: LineHistory,
     /// Rules that were entered.
-    rules: Lines,
+    rules: LineHistory,
     /// Slider values that were typed.
-    values: Lines,
+    values: LineHistory,
     /// Messages that were sent.
-    pub messages: Lines,
+    pub messages: LineHistory,
 }
 
 impl Histories {
     /// Returns the history for a purpose.
-    pub const fn of(&mut self, purpose: &Purpose) -> &mut Lines {
+    pub const fn for_purpose(&mut self, purpose: &Purpose) -> &mut LineHistory {
         match purpose {
             Purpose::Command | Purpose::Save(_) => &mut self.commands,
             Purpose::Filter => &mut self.filters,
@@ -110,7 +110,7 @@ impl Histories {
     }
 }
 
-impl Lines {
+impl LineHistory {
     /// Adds a line as the newest one. Ignores an empty line.
     pub fn push(&mut self, line: &str) {
         if line.is_empty() {
@@ -175,7 +175,7 @@ impl Prompt {
     }
 
     /// Shows the next older or newer line of the history.
-    pub fn recall(&mut self, lines: &Lines, older: bool) {
+    pub fn recall(&mut self, lines: &LineHistory, older: bool) {
         let wanted = match (self.recalled, older) {
             (None, true) => Some(0),
             (None, false) => return,
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_history_goes_back_and_returns_to_the_draft() {
-        let mut lines = Lines::default();
+        let mut lines = LineHistory::default();
         for line in ["one", "two", "", "one"] {
             lines.push(line);
         }

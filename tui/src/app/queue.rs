@@ -1,7 +1,7 @@
 //! The intercept queue: messages that the proxy holds.
 
-use teetap_inspect::HeldMessage;
-use teetap_proxy::session::Waiting;
+use teetap_inspect::DecodedHeld;
+use teetap_proxy::session::HeldMessage;
 use teetap_wire::def::{Registry, Secrets};
 
 use super::cursor::Cursor;
@@ -10,7 +10,7 @@ use super::cursor::Cursor;
 #[derive(Debug, Default)]
 pub struct Queue {
     /// Messages, sorted by session and number.
-    pub list: Vec<HeldMessage>,
+    pub list: Vec<DecodedHeld>,
     /// Cursor in the messages.
     pub cursor: Cursor,
     /// True if the queue may have changed since it was requested.
@@ -19,9 +19,9 @@ pub struct Queue {
 
 impl Queue {
     /// Sets the messages that are held now. Keeps the selection.
-    pub fn set(&mut self, list: Vec<Waiting>, registry: &'static Registry, secrets: Secrets) {
+    pub fn set(&mut self, list: Vec<HeldMessage>, registry: &'static Registry, secrets: Secrets) {
         let selected = self.selected().map(|held| key(&held.waiting));
-        let read = |waiting| HeldMessage::read(waiting, registry, secrets);
+        let read = |waiting| DecodedHeld::read(waiting, registry, secrets);
         self.list = list.into_iter().map(read).collect();
         self.cursor.set_len(self.list.len());
         let place = self
@@ -35,18 +35,18 @@ impl Queue {
 
     /// Returns the current state of a held message; `None` if it is no longer held.
     #[must_use]
-    pub fn now(&self, waiting: &Waiting) -> Option<&HeldMessage> {
+    pub fn now(&self, waiting: &HeldMessage) -> Option<&DecodedHeld> {
         self.list.iter().find(|held| key(&held.waiting) == key(waiting))
     }
 
     /// Returns the selected message.
     #[must_use]
-    pub fn selected(&self) -> Option<&HeldMessage> {
+    pub fn selected(&self) -> Option<&DecodedHeld> {
         self.list.get(self.cursor.selected_of(self.list.len())?)
     }
 }
 
-fn key(waiting: &Waiting) -> (u32, u32, bool) {
+fn key(waiting: &HeldMessage) -> (u32, u32, bool) {
     let is_c2s = waiting.dir == teetap_wire::Dir::C2s;
     (waiting.session.0, waiting.held.0.get(), is_c2s)
 }

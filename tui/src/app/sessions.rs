@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use teetap_inspect::{DecodedEvent, Follow};
-use teetap_proxy::session::{SessionId, State, Time, What};
+use teetap_inspect::{DecodedEvent, Statistics};
+use teetap_proxy::session::{EventKind, SessionId, State, Time};
 
 use super::{
     cursor::{Cursor, Moves as _},
@@ -16,7 +16,7 @@ use super::{
 #[derive(Debug, Default)]
 pub struct Sessions {
     /// Facts about the sessions.
-    pub follow: Follow,
+    pub follow: Statistics,
     /// Cursor in the table of sessions.
     pub cursor: Cursor,
     /// Datagrams of each session.
@@ -84,7 +84,7 @@ impl Sessions {
         let session = decoded.event.session;
         let known = session.and_then(|session| self.follow.session(session));
         let has_traffic = known.is_some_and(|known| known.counts.messages().next().is_some());
-        if matches!(decoded.event.what, What::Session(_)) && !has_traffic {
+        if matches!(decoded.event.what, EventKind::Session(_)) && !has_traffic {
             self.follow.event(decoded);
         }
     }
@@ -97,7 +97,7 @@ impl Sessions {
 
     /// Forgets all sessions. Keeps the choices of the user.
     pub fn clear(&mut self) {
-        self.follow = Follow::default();
+        self.follow = Statistics::default();
         self.ladder = Ladder::default();
         self.shown = None;
     }
@@ -107,7 +107,8 @@ impl Sessions {
         let Some(session) = decoded.event.session else {
             return;
         };
-        let opens = matches!(&decoded.event.what, What::Session(change) if change.state == State::Opening);
+        let opens =
+            matches!(&decoded.event.what, EventKind::Session(change) if change.state == State::Opening);
         match self.shown {
             None => self.shown = Some((session, false)),
             Some((_, false)) if opens => self.shown = Some((session, false)),

@@ -12,7 +12,7 @@ pub const FAULT: &str = "tour: lose when s2c and sv_chat";
 
 /// A step: the state of the screen, and sentences about it.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub struct TourStep {
     /// Title of the step.
     pub title: &'static str,
     /// Sentences in short lines; `{NAME}` is replaced by the key of an action.
@@ -28,8 +28,8 @@ pub struct Step {
 }
 
 /// Steps in order.
-pub const STEPS: &[Step] = &[
-    Step {
+pub const STEPS: &[TourStep] = &[
+    TourStep {
         title: "messages",
         text: &[
             "Two bots play, and what they send passes this proxy.",
@@ -42,7 +42,7 @@ pub const STEPS: &[Step] = &[
         is_open: false,
         has_rule: false,
     },
-    Step {
+    TourStep {
         title: "a filter",
         text: &[
             "The filter sv_chat lists the chat of the server only.",
@@ -54,7 +54,7 @@ pub const STEPS: &[Step] = &[
         is_open: false,
         has_rule: false,
     },
-    Step {
+    TourStep {
         title: "a message",
         text: &[
             "The selected message is open: its fields, and its bytes.",
@@ -66,7 +66,7 @@ pub const STEPS: &[Step] = &[
         is_open: true,
         has_rule: false,
     },
-    Step {
+    TourStep {
         title: "a fault is made",
         text: &[
             "A rule now loses each chat message once:",
@@ -79,7 +79,7 @@ pub const STEPS: &[Step] = &[
         is_open: false,
         has_rule: true,
     },
-    Step {
+    TourStep {
         title: "the fault is seen",
         text: &[
             "The ladder: the client's leg, the proxy, the server's",
@@ -92,7 +92,7 @@ pub const STEPS: &[Step] = &[
         is_open: false,
         has_rule: true,
     },
-    Step {
+    TourStep {
         title: "the rule",
         text: &[
             "The rules, with the messages that each has hit.",
@@ -104,7 +104,7 @@ pub const STEPS: &[Step] = &[
         is_open: false,
         has_rule: true,
     },
-    Step {
+    TourStep {
         title: "your turn",
         text: &[
             "The rule is removed. {rule-from-row} makes one from a row, {intercept}",
@@ -133,7 +133,7 @@ pub struct Tour {
 impl Tour {
     /// Returns the current step.
     #[must_use]
-    pub fn now(&self) -> Option<&'static Step> {
+    pub fn now(&self) -> Option<&'static TourStep> {
         STEPS.get(self.step)
     }
 }

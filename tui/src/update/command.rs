@@ -10,7 +10,7 @@ use crate::{
     action::TABLE,
     app::{App, View, filter::SyntaxError, menu::Saved, timeline::place},
     command::COMMANDS,
-    keymap::Key,
+    keymap::KeyPress,
 };
 
 /// The reason why a line of the command line is not carried out.
@@ -80,7 +80,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
         }
         "bind" => {
             let (key, action) = rest.split_once(' ').ok_or(CommandError::Bind)?;
-            let key: Key = key.parse()?;
+            let key: KeyPress = key.parse()?;
             let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
             let action = action.trim();
             let action = Action::named(action).ok_or_else(|| unknown("action", action, &names))?;

@@ -1,10 +1,10 @@
 //! The intercept key and the queue.
 
 use teetap_inspect::control::{Command, HeldPlace, RuleCommand};
-use teetap_proxy::session::Waiting;
+use teetap_proxy::session::HeldMessage;
 
 use super::Refused;
-use crate::app::{App, Overlay, filter::Filtering, form::Form, rules::INTERCEPT};
+use crate::app::{App, Overlay, filter::Filtering, form::MessageForm, rules::INTERCEPT};
 
 /// The reason why no message is held, changed or released.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +35,7 @@ pub(super) fn intercept(app: &mut App) -> Result<(), Refused> {
     Ok(app.ask(RuleCommand::Add { text: rule })?)
 }
 
-fn selected(app: &App) -> Result<&Waiting, HeldError> {
+fn selected(app: &App) -> Result<&HeldMessage, HeldError> {
     let held = app.queue.selected();
     let held = held.ok_or_else(|| HeldError::Nothing(app.dialog.keymap.hint(crate::Action::Intercept)))?;
     Ok(&held.waiting)
@@ -43,7 +43,7 @@ fn selected(app: &App) -> Result<&Waiting, HeldError> {
 
 /// Releases the selected message.
 pub(super) fn release(app: &mut App) -> Result<(), Refused> {
-    let place = HeldPlace::of(selected(app)?);
+    let place = HeldPlace::from_held(selected(app)?);
     Ok(app.ask(Command::Release(place))?)
 }
 
@@ -51,7 +51,7 @@ pub(super) fn release(app: &mut App) -> Result<(), Refused> {
 pub(super) fn release_all(app: &mut App) -> Result<(), Refused> {
     selected(app)?;
     let held = app.queue.list.iter();
-    let all: Vec<_> = held.map(|held| HeldPlace::of(&held.waiting)).collect();
+    let all: Vec<_> = held.map(|held| HeldPlace::from_held(&held.waiting)).collect();
     for place in all {
         app.ask(Command::Release(place))?;
     }
@@ -60,7 +60,7 @@ pub(super) fn release_all(app: &mut App) -> Result<(), Refused> {
 
 /// Drops the selected message.
 pub(super) fn drop_held(app: &mut App) -> Result<(), Refused> {
-    let place = HeldPlace::of(selected(app)?);
+    let place = HeldPlace::from_held(selected(app)?);
     Ok(app.ask(Command::Drop(place))?)
 }
 
@@ -68,7 +68,7 @@ pub(super) fn drop_held(app: &mut App) -> Result<(), Refused> {
 pub(super) fn edit(app: &mut App) -> Result<(), HeldError> {
     selected(app)?;
     let held = app.queue.selected();
-    let form = held.and_then(|held| Form::edit(held, app.look.style.secrets, app.registry));
+    let form = held.and_then(|held| MessageForm::edit(held, app.look.style.secrets, app.registry));
     let form = form.ok_or(HeldError::Unknown)?;
     app.dialog.overlay = Some(Overlay::Form(form));
     Ok(())

@@ -12,14 +12,14 @@ use crate::{
         App, Overlay, Pane,
         cursor::Moves as _,
         filter::SyntaxError,
-        form::{Form, Target},
+        form::{MessageForm, Target},
         help::Help,
         menu::Menu,
         prompt::{Candidates, Prompt, PromptError, Purpose},
         repeat::split,
     },
     command,
-    keymap::Key,
+    keymap::KeyPress,
 };
 
 /// Handles a key.
@@ -29,7 +29,7 @@ pub fn key(app: &mut App, event: &KeyEvent) {
     }
     app.terminal.changed = true;
     app.dialog.status = None;
-    let key = Key::of(event);
+    let key = KeyPress::from_event(event);
     let action = app.dialog.keymap.action(key, app.panes.focus);
     let is_typed = app.dialog.overlay.is_some() && key.typed().is_some();
     match action {
@@ -52,7 +52,7 @@ pub fn key(app: &mut App, event: &KeyEvent) {
 }
 
 /// Returns the sentence for a key without an action in this pane.
-fn idle(app: &App, key: Key) -> String {
+fn idle(app: &App, key: KeyPress) -> String {
     let help = app.dialog.keymap.hint(Action::Help);
     let Some(entry) = app.dialog.keymap.elsewhere(key).map(Action::entry) else {
         return format!("{key} does nothing here; {help} lists the keys");
@@ -93,7 +93,7 @@ pub fn paste(app: &mut App, text: &str) {
     }
 }
 
-fn in_form(app: &mut App, mut form: Form, key: Key) {
+fn in_form(app: &mut App, mut form: MessageForm, key: KeyPress) {
     match key.code() {
         KeyCode::Esc => return,
         KeyCode::Enter => return submit(app, form),
@@ -116,7 +116,7 @@ fn in_form(app: &mut App, mut form: Form, key: Key) {
 }
 
 /// Submits a form. It stays open if it has an error, and is reopened if the message is refused.
-fn submit(app: &mut App, form: Form) {
+fn submit(app: &mut App, form: MessageForm) {
     if form.error.is_some() {
         app.dialog.overlay = Some(Overlay::Form(form));
         return;
@@ -129,7 +129,7 @@ fn submit(app: &mut App, form: Form) {
             message.and_then(|message| Ok(app.ask(Command::Inject(Inject::bytes(session, &message)))?))
         }
         Target::Edit(waiting) => {
-            let place = HeldPlace::of(waiting);
+            let place = HeldPlace::from_held(waiting);
             app.ask(Command::Edit(Edit::text(place, &text)))
                 .map_err(Refused::from)
         }
@@ -147,7 +147,7 @@ fn submit(app: &mut App, form: Form) {
     }
 }
 
-fn in_menu(app: &mut App, mut menu: Menu, key: Key) {
+fn in_menu(app: &mut App, mut menu: Menu, key: KeyPress) {
     let page = menu.cursor.page();
     if let Some(choice) = key.typed().and_then(|char| menu.by_key(char)) {
         return choose(app, choice);
@@ -169,7 +169,7 @@ fn in_menu(app: &mut App, mut menu: Menu, key: Key) {
     app.dialog.overlay = Some(Overlay::Menu(menu));
 }
 
-fn in_help(app: &mut App, mut help: Help, key: Key) {
+fn in_help(app: &mut App, mut help: Help, key: KeyPress) {
     let page = help.cursor.page();
     match key.code() {
         KeyCode::Esc => return,
@@ -203,7 +203,7 @@ fn name(row: &str) -> String {
     format!("{} ", name.unwrap_or_default())
 }
 
-fn in_prompt(app: &mut App, mut prompt: Prompt, key: Key) {
+fn in_prompt(app: &mut App, mut prompt: Prompt, key: KeyPress) {
     match key.code() {
         KeyCode::Esc => return,
         KeyCode::Enter => return enter(app, prompt),
@@ -212,7 +212,7 @@ fn in_prompt(app: &mut App, mut prompt: Prompt, key: Key) {
             check_text(app, &mut prompt);
         }
         KeyCode::Up | KeyCode::Down => {
-            let lines = app.dialog.histories.of(&prompt.purpose);
+            let lines = app.dialog.histories.for_purpose(&prompt.purpose);
             prompt.recall(lines, key.code() == KeyCode::Up);
             check(app, &mut prompt);
         }
@@ -274,7 +274,7 @@ pub(super) fn check(app: &App, prompt: &mut Prompt) {
 /// Enters the line of a prompt. A line that is refused stays, so that it can be corrected.
 fn enter(app: &mut App, prompt: Prompt) {
     let line = prompt.editor.text().trim().to_owned();
-    app.dialog.histories.of(&prompt.purpose).push(&line);
+    app.dialog.histories.for_purpose(&prompt.purpose).push(&line);
     let result = match prompt.purpose.clone() {
         Purpose::Command => carry_out(app, &line),
         Purpose::Filter => app.set_filter(&line).map_err(Refused::from),

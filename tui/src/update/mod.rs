@@ -164,7 +164,7 @@ fn order(app: &mut App, action: Action) -> Result<(), Refused> {
         Action::DropHeld => held::drop_held(app)?,
         Action::RuleFromRow => send::rules(app)?,
         Action::Inject => open(app, Purpose::Inject, ""),
-        Action::Again => send::again(app)?,
+        Action::Again => send::resend_selected(app)?,
         Action::StopRepeat => send::stop_repeat(app)?,
         Action::Copy => send::copy(app)?,
         Action::Save => send::save(app),

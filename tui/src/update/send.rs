@@ -8,7 +8,7 @@ use teetap_inspect::{
     expect::expected,
     row,
 };
-use teetap_proxy::session::{SessionId, State, What};
+use teetap_proxy::session::{EventKind, SessionId, State};
 use teetap_rules::{Made, class_of, is_word};
 use teetap_wire::{
     Dir, Proto,
@@ -19,8 +19,8 @@ use super::{Refused, open, session::shown};
 use crate::{
     app::{
         App, Overlay, Pane,
-        contents::Weight,
-        form::{Form, message_text, quoted},
+        contents::LineKind,
+        form::{MessageForm, message_text, quoted},
         history::Row,
         menu::{Choice, Menu, Saved},
         prompt::{Candidates, Purpose},
@@ -94,8 +94,8 @@ pub(super) fn inject(app: &mut App, text: &str) -> Result<(), Refused> {
             name: name.to_owned(),
             dir,
         })?;
-        let form = Form::inject(dir, def, session, app.registry);
-        app.dialog.overlay = Some(Overlay::Form(Form { every, ..form }));
+        let form = MessageForm::inject(dir, def, session, app.registry);
+        app.dialog.overlay = Some(Overlay::Form(MessageForm { every, ..form }));
         return Ok(());
     }
     Ok(send(app, session, text, every)?)
@@ -175,7 +175,7 @@ fn selected(app: &App) -> Result<(&Reading, &Message, Dir, SessionId), SendError
     let row = app.messages.row();
     let found = row.and_then(|row| {
         let (reading, message) = row.message()?;
-        let What::Datagram(datagram) = &row.event()?.event.what else {
+        let EventKind::Datagram(datagram) = &row.event()?.event.what else {
             return None;
         };
         let is_chunk = matches!(message.layer, Layer::System | Layer::Game | Layer::Unreadable);
@@ -185,7 +185,7 @@ fn selected(app: &App) -> Result<(&Reading, &Message, Dir, SessionId), SendError
 }
 
 /// Sends the selected message again.
-pub(super) fn again(app: &mut App) -> Result<(), Refused> {
+pub(super) fn resend_selected(app: &mut App) -> Result<(), Refused> {
     let (reading, message, dir, session) = selected(app)?;
     let message = Made {
         dir,
@@ -213,8 +213,8 @@ fn condition(app: &App) -> Result<String, SendError> {
         .row()
         .and_then(Row::event)
         .and_then(|decoded| match &decoded.event.what {
-            What::Datagram(datagram) => Some(datagram.dir),
-            What::Connless(connless) => Some(connless.dir),
+            EventKind::Datagram(datagram) => Some(datagram.dir),
+            EventKind::Connless(connless) => Some(connless.dir),
             _ => None,
         });
     let mut parts: Vec<String> = dir.map(|dir| dir.to_string()).into_iter().collect();
@@ -238,7 +238,7 @@ fn prefix(class: Class) -> Option<&'static str> {
 fn field(app: &App, reading: &Reading, message: &Message) -> Option<String> {
     let place = app.detail.tree.selected_of(app.detail.contents.lines.len())?;
     let line = app.detail.contents.lines.get(place)?;
-    let is_field = matches!(line.weight, Weight::Field | Weight::Changed) && line.depth == 0;
+    let is_field = matches!(line.weight, LineKind::Field | LineKind::Changed) && line.depth == 0;
     if !is_field {
         return None;
     }
@@ -299,11 +299,11 @@ const DECODER: &str = "https://twnet.zillyhuhn.com/";
 fn link(row: &Row, secrets: Secrets) -> Option<String> {
     let decoded = row.event()?;
     let (versions, bytes) = match &decoded.event.what {
-        What::Datagram(datagram) => {
+        EventKind::Datagram(datagram) => {
             let version = if datagram.proto == Proto::V7 { "7" } else { "6" };
             (version, datagram.received().or_else(|| datagram.sent().next())?)
         }
-        What::Connless(connless) => ("67", &*connless.bytes),
+        EventKind::Connless(connless) => ("67", &*connless.bytes),
         _ => return None,
     };
     let reading = decoded.reading.as_ref();

@@ -8,7 +8,7 @@ use crate::{
         App, View,
         tour::{FAULT, RULE, STEPS, Tour},
     },
-    keymap::Key,
+    keymap::KeyPress,
 };
 
 /// Begins the tour.
@@ -18,7 +18,7 @@ pub fn begin(app: &mut App) {
 }
 
 /// Handles a key of the tour: Enter, backspace and Esc. Returns false for other keys.
-pub(super) fn key(app: &mut App, key: Key) -> bool {
+pub(super) fn key(app: &mut App, key: KeyPress) -> bool {
     let Some(tour) = app.tour.as_mut().filter(|tour| tour.is_shown) else {
         return false;
     };

@@ -177,12 +177,12 @@ fn mode(app: &App) -> String {
 fn hints(app: &App, columns: usize) -> Line<'static> {
     let mut line = Line::default();
     let mut used = 0;
-    let own = |entry: &&crate::action::Entry| entry.scope != crate::action::Scope::Everywhere;
+    let own = |entry: &&crate::action::ActionRow| entry.scope != crate::action::Scope::Everywhere;
     let (special, general): (Vec<_>, Vec<_>) = TABLE
         .iter()
         .filter(|entry| !entry.hint.is_empty() && entry.scope.has(app.panes.focus))
         .partition(own);
-    let is_help = |entry: &crate::action::Entry| entry.action == Action::Help;
+    let is_help = |entry: &crate::action::ActionRow| entry.action == Action::Help;
     let help = general.iter().filter(|entry| is_help(entry));
     let rest = general.iter().filter(|entry| !is_help(entry));
     // The help hint is first, so that it is shown if nothing else fits.

@@ -14,7 +14,7 @@ use crate::{
     Theme,
     app::{
         App, Pane,
-        contents::{Contents, TreeLine, Weight},
+        contents::{Contents, LineKind, TreeLine},
     },
 };
 
@@ -63,16 +63,16 @@ fn indented(line: &TreeLine) -> usize {
 
 fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
     let (name, value) = match line.weight {
-        Weight::Fact => (theme.quiet(), theme.quiet()),
-        Weight::Field => (Style::new(), theme.name_of(Style::new())),
-        Weight::Changed | Weight::Done => (theme.done(), theme.done()),
-        Weight::Warning => (theme.warning(), theme.warning()),
-        Weight::Note => (theme.quiet(), theme.quiet()),
+        LineKind::Fact => (theme.quiet(), theme.quiet()),
+        LineKind::Field => (Style::new(), theme.name_of(Style::new())),
+        LineKind::Changed | LineKind::Done => (theme.action(), theme.action()),
+        LineKind::Warning => (theme.warning(), theme.warning()),
+        LineKind::Note => (theme.quiet(), theme.quiet()),
     };
     let indent = 2 * usize::from(line.depth);
     let pad = width.saturating_sub(indented(line));
     // Sentences are not aligned.
-    let is_sentence = matches!(line.weight, Weight::Warning | Weight::Note);
+    let is_sentence = matches!(line.weight, LineKind::Warning | LineKind::Note);
     let (pad, gap) = match (line.name.is_empty(), is_sentence) {
         (true, _) => (0, 0),
         (false, true) => (0, 1),
@@ -190,7 +190,7 @@ fn after_line<'a>(
 ) -> Line<'a> {
     let style = |at: usize| {
         if changed.contains(&at) {
-            theme.done()
+            theme.action()
         } else {
             Style::new()
         }

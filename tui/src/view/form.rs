@@ -10,7 +10,7 @@ use super::{popup, prompt::end_of, put};
 use crate::{
     app::{
         App,
-        form::{Form, FormField, Target},
+        form::{FormField, MessageForm, Target},
     },
     theme::Theme,
 };
@@ -19,7 +19,7 @@ use crate::{
 const MOST: usize = 24;
 
 /// Draws the fields. Returns the position of the cursor.
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Form) -> Option<Position> {
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut MessageForm) -> Option<Position> {
     let theme = app.look.theme;
     let title = match &form.target {
         Target::Edit(waiting) => {
@@ -96,7 +96,7 @@ fn draw_field(
 ) -> Position {
     let (before, after) = field.editor.parts();
     let name = if field.is_changed() {
-        theme.done()
+        theme.action()
     } else {
         theme.key()
     };

@@ -13,7 +13,7 @@ use ratatui::{
     text::{Line, Span},
 };
 use teetap_inspect::{DecodedEvent, EventLines, Kind, Message, Reading, lines, row};
-use teetap_proxy::session::{Time, What};
+use teetap_proxy::session::{EventKind, Time};
 use teetap_wire::Severity;
 
 use super::{
@@ -109,7 +109,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         if app.messages.is_marked(number)
             && let Some(cell) = buffer.cell_mut((area.x, area.y))
         {
-            cell.set_symbol("◆").set_style(app.look.theme.done());
+            cell.set_symbol("◆").set_style(app.look.theme.action());
         }
         if selected == Some(place) || !focused && app.messages.selected() == Some(place) {
             buffer.set_style(area, app.look.theme.selected(focused));
@@ -223,7 +223,7 @@ pub(crate) fn text_of(row: &Row, app: &App) -> String {
         (Row::Line(decoded, _), Some((reading, message))) => {
             let outcome = message.outcome().unwrap_or_default();
             let gist = reading.gist(message, app.look.style.secrets);
-            let notes = EventLines::of(decoded, app.look.style).notes(message, false);
+            let notes = EventLines::from_event(decoded, app.look.style).notes(message, false);
             let notes: Vec<&str> = notes.iter().map(|note| note.code.name()).collect();
             format!("{} {outcome} {gist} {}", reading.label(message), notes.join(" "))
         }
@@ -240,7 +240,7 @@ fn row(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) {
             if !message(buffer, area, row, start, app) {
                 let line = Line::from(vec![
                     Span::styled(start.to_owned(), theme.quiet()),
-                    Span::styled(other_text(decoded, line, app), theme.of(line.kind)),
+                    Span::styled(other_text(decoded, line, app), theme.for_kind(line.kind)),
                 ]);
                 put(buffer, area, &line);
             }
@@ -249,7 +249,7 @@ fn row(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) {
         Row::Log(_, _, text) => {
             let line = Line::from(vec![
                 Span::styled(start.to_owned(), theme.quiet()),
-                Span::styled(format!("teetap: {text}"), theme.of(row.kind())),
+                Span::styled(format!("teetap: {text}"), theme.for_kind(row.kind())),
             ]);
             put(buffer, area, &line);
         }
@@ -265,12 +265,13 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
     let mut spans = head(decoded, (reading, message), start, area.width, theme);
     let letter = letter(row, message);
     for mark in &message.marks {
-        spans.push(Span::styled(format!("#{mark} "), theme.done()));
+        spans.push(Span::styled(format!("#{mark} "), theme.action()));
     }
     let columns = usize::from(area.width.saturating_sub(MARKS));
     let left = columns.saturating_sub(spans.iter().map(Span::width).sum());
     spans.extend(summary(row, (reading, message), left, app));
-    let notes = EventLines::of(decoded, app.look.style).marks(message, row.with_datagram(), app.look.style);
+    let notes =
+        EventLines::from_event(decoded, app.look.style).marks(message, row.with_datagram(), app.look.style);
     for note in &notes {
         let is_lint = note.code.severity() >= Severity::Warning;
         let style = if is_lint { theme.warning() } else { theme.quiet() };
@@ -285,7 +286,7 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
     let lint = if line.kind == Kind::Warning { "!" } else { " " };
     let marks = Line::from(vec![
         Span::raw(" "),
-        Span::styled(letter, theme.done()),
+        Span::styled(letter, theme.action()),
         Span::styled(lint, theme.warning()),
     ]);
     if area.width > MARKS {
@@ -303,8 +304,8 @@ fn head(
     theme: Theme,
 ) -> Vec<Span<'static>> {
     let (dir, leg) = match &decoded.event.what {
-        What::Datagram(datagram) => (Some(datagram.dir), datagram.leg),
-        What::Connless(connless) => (Some(connless.dir), None),
+        EventKind::Datagram(datagram) => (Some(datagram.dir), datagram.leg),
+        EventKind::Connless(connless) => (Some(connless.dir), None),
         _ => (None, None),
     };
     let direction = dir.map_or(Style::new(), |dir| theme.direction(dir));

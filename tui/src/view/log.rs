@@ -23,7 +23,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         let Some(entry) = app.log.get(number) else {
             continue;
         };
-        let style = app.look.theme.of(entry.kind);
+        let style = app.look.theme.for_kind(entry.kind);
         put(buffer, line, &Line::styled(entry.text.as_str(), style));
         if selected == Some(number) {
             buffer.set_style(line, app.look.theme.selected(true));
@@ -49,7 +49,7 @@ fn whole(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     };
     let rest = below(area, list.height);
     let title = Line::styled(ruled("the selected line", area.width), app.look.theme.quiet());
-    let style = app.look.theme.of(entry.kind);
+    let style = app.look.theme.for_kind(entry.kind);
     let lines = lines.iter().map(|line| Line::styled(format!(" {line}"), style));
     for (line, row) in [title].into_iter().chain(lines).zip(rest.rows()) {
         put(buffer, row, &line);

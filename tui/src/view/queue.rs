@@ -5,7 +5,7 @@ use ratatui::{
     layout::Rect,
     text::{Line, Span},
 };
-use teetap_inspect::{HeldMessage, row};
+use teetap_inspect::{DecodedHeld, row};
 
 use super::{detail::title, put};
 use crate::{
@@ -37,7 +37,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     inner
 }
 
-fn line<'a>(held: &'a HeldMessage, app: &App) -> Line<'a> {
+fn line<'a>(held: &'a DecodedHeld, app: &App) -> Line<'a> {
     let (theme, waiting) = (app.look.theme, &held.waiting);
     // Time until the message is released automatically.
     let left = match waiting.until {
@@ -52,7 +52,7 @@ fn line<'a>(held: &'a HeldMessage, app: &App) -> Line<'a> {
         Span::styled(row::arrow(waiting.dir, None), direction),
         Span::raw(format!(" {:<8}", format!("held {}", waiting.held.0))),
         Span::styled(format!("{:<18} ", held.name), theme.name_of(direction)),
-        Span::styled(edited, theme.done()),
+        Span::styled(edited, theme.action()),
         Span::raw(held.gist.as_str()),
     ])
 }

@@ -126,7 +126,7 @@ fn items(buffer: &mut Buffer, area: Rect, app: &mut App, completed: &Completed<'
         let (sign, values) = match row.sign {
             '+' => (theme.good(), Style::new()),
             '-' => (theme.warning(), Style::new()),
-            '~' => (theme.done(), Style::new()),
+            '~' => (theme.action(), Style::new()),
             _ => (theme.quiet(), theme.quiet()),
         };
         let spans = vec![
@@ -187,7 +187,7 @@ fn map(buffer: &mut Buffer, area: Rect, app: &App, completed: &Completed<'_>) {
             for (thing, x, y) in &places {
                 let text = match thing {
                     Thing::Tee(id) => Line::styled(id.to_string(), theme.name_of(theme.direction(Dir::S2c))),
-                    Thing::Projectile => Line::styled("*", theme.done()),
+                    Thing::Projectile => Line::styled("*", theme.action()),
                     Thing::Pickup => Line::styled("+", theme.quiet()),
                     Thing::Flag => Line::styled("F", theme.key()),
                     Thing::Hook(..) | Thing::Laser(..) => continue,

@@ -1,7 +1,7 @@
 //! The end of a message row: its summary, the action on it, and the letter of the action.
 
 use ratatui::text::{Line, Span};
-use teetap_inspect::{After, Message, Reading, Transits, reading::Done};
+use teetap_inspect::{After, Message, Reading, Transits, reading::MessageOutcome};
 use teetap_proxy::session::{Action, Origin};
 
 use super::cut;
@@ -23,9 +23,9 @@ pub(super) fn summary(
     app: &App,
 ) -> [Span<'static>; 2] {
     let mut gist = reading.gist(message, app.look.style.secrets);
-    if message.done == Done::Placed(Action::Edit)
+    if message.done == MessageOutcome::Placed(Action::Edit)
         && let (Some(decoded), Some(index)) = (row.event(), row.index())
-        && let Some(after) = After::of(decoded, index, app.registry)
+        && let Some(after) = After::from_event(decoded, index, app.registry)
     {
         let after = after.gist(message, app.look.style.secrets);
         if !after.is_empty() && after != gist {
@@ -53,7 +53,7 @@ pub(super) fn summary(
     let outcome = cut(&outcome, room);
     [
         Span::raw(gist),
-        Span::styled(format!("{gap}{outcome}"), app.look.theme.done()),
+        Span::styled(format!("{gap}{outcome}"), app.look.theme.action()),
     ]
 }
 
@@ -72,7 +72,7 @@ fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
 fn lost<'a>(row: &'a Row, message: &Message) -> Option<Transits<'a>> {
     let is_sent = matches!(
         message.done,
-        Done::Ended | Done::Placed(Action::Pass | Action::Repeat | Action::Edit)
+        MessageOutcome::Ended | MessageOutcome::Placed(Action::Pass | Action::Repeat | Action::Edit)
     );
     let transits = Transits::of_event(&row.event()?.event.what)?;
     (is_sent && transits.are_lost()).then_some(transits)
@@ -87,9 +87,9 @@ pub(super) fn letter(row: &Row, message: &Message) -> Option<char> {
         return Some('I');
     }
     let letter = match message.done {
-        Done::Ended => None,
-        Done::Discarded | Done::Refused => Some('X'),
-        Done::Placed(action) => match action {
+        MessageOutcome::Ended => None,
+        MessageOutcome::Discarded | MessageOutcome::Refused => Some('X'),
+        MessageOutcome::Placed(action) => match action {
             // A column shows the flag of a resend.
             Action::Pass | Action::Repeat => None,
             Action::Edit => Some('E'),

@@ -57,7 +57,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let (begin, end) = (column(timeline.listed.start), column(timeline.listed.end));
     let spans = (0..width).map(|place| {
         if place == column(at) {
-            Span::styled("●", app.look.theme.done())
+            Span::styled("●", app.look.theme.action())
         } else if (begin..=end).contains(&place) {
             Span::styled("━", app.look.theme.key())
         } else {

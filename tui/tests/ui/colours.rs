@@ -13,7 +13,7 @@ use teetap_tui::{App, Theme, app::View, view};
 use teetap_wire::Dir;
 
 use crate::{
-    feed::{blank, of, press, type_text},
+    feed::{blank, of_recording, press, type_text},
     live::{with_held, with_rules},
     proxied,
 };
@@ -83,7 +83,7 @@ fn a_log_line_has_the_style_of_its_level() {
 
 #[test]
 fn rows_with_notes_and_marked_bytes_have_their_styles() {
-    let mut app = of("rich-dd16");
+    let mut app = of_recording("rich-dd16");
     press(&mut app, "/");
     type_text(&mut app, "sv_");
     press(&mut app, "enter tab right");
@@ -123,11 +123,11 @@ fn each_theme_has_its_styles() {
             ("s2c", of.direction(Dir::S2c)),
             ("name", of.name_of(Style::new())),
             ("quiet", of.quiet()),
-            ("warning", of.of(Kind::Warning)),
-            ("session", of.of(Kind::Session)),
-            ("traffic", of.of(Kind::Traffic)),
+            ("warning", of.for_kind(Kind::Warning)),
+            ("session", of.for_kind(Kind::Session)),
+            ("traffic", of.for_kind(Kind::Traffic)),
             ("good", of.good()),
-            ("done", of.done()),
+            ("done", of.action()),
             ("selected", of.selected(true)),
             ("selected elsewhere", of.selected(false)),
             ("marked", of.marked()),

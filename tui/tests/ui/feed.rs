@@ -11,7 +11,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::{Terminal, backend::TestBackend};
 use teetap_capture::{Item, Playback};
 use teetap_inspect::{DecodedEvent, Decoder, Style};
-use teetap_tui::{App, Title, keymap::Key, update, view};
+use teetap_tui::{App, Title, keymap::KeyPress, update, view};
 use teetap_wire::def::Registry;
 
 /// The sizes at which every view is drawn.
@@ -44,7 +44,7 @@ pub(crate) fn events(name: &str) -> Vec<Arc<DecodedEvent>> {
 
 /// Returns a screen with a recorded session of 0.7.
 pub(crate) fn recorded() -> App {
-    of("tw07-session")
+    of_recording("tw07-session")
 }
 
 /// Returns a screen without traffic.
@@ -53,7 +53,7 @@ pub(crate) fn blank() -> App {
 }
 
 /// Returns a screen with a recording.
-pub(crate) fn of(name: &str) -> App {
+pub(crate) fn of_recording(name: &str) -> App {
     let mut app = blank();
     for decoded in events(name) {
         app.push(&decoded);
@@ -72,7 +72,7 @@ pub(crate) fn draw(app: &mut App, (width, height): (u16, u16)) -> String {
 /// Presses keys by their names, separated by spaces.
 pub(crate) fn press(app: &mut App, keys: &str) {
     for name in keys.split_whitespace() {
-        let key: Key = name.parse().unwrap();
+        let key: KeyPress = name.parse().unwrap();
         let modifiers = if key.control().is_some() {
             KeyModifiers::CONTROL
         } else {

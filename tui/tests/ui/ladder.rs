@@ -5,7 +5,7 @@ use crate::{
     proxied,
 };
 use teetap_proxy::session::SessionId;
-use teetap_tui::app::ladder::Step;
+use teetap_tui::app::ladder::LadderLine;
 
 #[test]
 fn the_ladder_at_each_size() {
@@ -43,7 +43,7 @@ fn a_resend_is_tied_to_its_original() {
     app.sessions.pick(session);
     let is_resend = |number: &u64| {
         matches!(app.sessions.ladder.get(session, *number),
-            Some(Step::Datagram(_, ties)) if ties.resends.iter().any(|resend| resend.first.is_some()))
+            Some(LadderLine::Datagram(_, ties)) if ties.resends.iter().any(|resend| resend.first.is_some()))
     };
     let resend = app.sessions.ladder.numbers(session).find(is_resend).unwrap();
     press(&mut app, "4");

@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    feed::{SIZES, blank, draw, events, of, press, recorded},
+    feed::{SIZES, blank, draw, events, of_recording, press, recorded},
     proxied,
 };
-use teetap_inspect::reading::Done;
+use teetap_inspect::reading::MessageOutcome;
 use teetap_proxy::session::{Action, Level, SessionId, Time};
 use teetap_tui::{
     App,
@@ -197,7 +197,7 @@ fn a_frozen_list_stays_while_traffic_goes_on() {
 
 #[test]
 fn only_rows_with_warnings_are_shown_with_their_counts() {
-    let mut app = of("npm-to-dd16");
+    let mut app = of_recording("npm-to-dd16");
     assert!(app.run.meter.lint_count() > 0);
     app.gap(5);
     press(&mut app, "L");
@@ -249,7 +249,7 @@ fn the_history_is_bounded() {
 }
 
 /// Returns the row of the server's first chat message with this action.
-fn chat_with(done: Done, rules: &[&str], columns: u16) -> String {
+fn chat_with(done: MessageOutcome, rules: &[&str], columns: u16) -> String {
     let mut app = blank();
     for mut decoded in events("tw07-session") {
         let reading = Arc::get_mut(&mut decoded).unwrap().reading.as_mut();
@@ -285,11 +285,11 @@ fn the_letter_at_the_end_of_a_row_says_what_was_done() {
         (Action::Hold, &["quiet"], 'H'),
         (Action::Edit, &["quiet"], 'E'),
     ] {
-        let row = chat_with(Done::Placed(action), rules, 80);
+        let row = chat_with(MessageOutcome::Placed(action), rules, 80);
         assert_eq!(row.chars().rev().nth(1), Some(letter), "{action}: {row}");
         assert!(row.contains(" R "), "{row}");
     }
-    for done in [Done::Discarded, Done::Refused] {
+    for done in [MessageOutcome::Discarded, MessageOutcome::Refused] {
         let row = chat_with(done, &[], 80);
         assert_eq!(row.chars().rev().nth(1), Some('X'), "{row}");
     }
@@ -297,20 +297,20 @@ fn the_letter_at_the_end_of_a_row_says_what_was_done() {
 
 #[test]
 fn a_row_that_a_rule_touched_shows_the_message_and_then_the_rule() {
-    let plain = chat_with(Done::Placed(Action::Pass), &[], 200);
+    let plain = chat_with(MessageOutcome::Placed(Action::Pass), &[], 200);
     let (_, gist) = plain.split_once("sv_chat").unwrap();
     let gist = gist.trim();
     assert!(gist.len() > 10, "{gist}");
     let rule = "set sv_chat.message = \"something that is rather long\" when sv_chat";
     for columns in [60, 80, 90, 100, 110, 120, 200] {
-        let row = chat_with(Done::Placed(Action::Edit), &[rule], columns);
+        let row = chat_with(MessageOutcome::Placed(Action::Edit), &[rule], columns);
         let (_, summary) = row.split_once("sv_chat").unwrap();
         let begins: String = gist.chars().take(10).collect();
         assert!(summary.trim_start().starts_with(&begins), "{columns}: {row}");
         // A small screen shows only the letter.
         assert_eq!(row.contains("  edit"), columns >= 80, "{columns}: {row}");
     }
-    let row = chat_with(Done::Placed(Action::Edit), &[rule], 200);
+    let row = chat_with(MessageOutcome::Placed(Action::Edit), &[rule], 200);
     assert!(
         row.contains(&format!(
             "{gist}  edit (set sv_chat.message = \"something that is…) "
@@ -394,7 +394,7 @@ fn the_counts_of_warnings_say_which_part_they_are_about() {
         screen.contains(" no warnings in the part of the recording that is listed "),
         "{screen}"
     );
-    let mut app = of("npm-to-dd16");
+    let mut app = of_recording("npm-to-dd16");
     press(&mut app, "L");
     let whole = draw(&mut app, (80, 24));
     assert!(whole.contains(" warnings by code:  "), "{whole}");

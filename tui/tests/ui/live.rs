@@ -1,7 +1,7 @@
 //! Screens of a run with a proxy that carries out requests, with rules, and with held messages.
 
 use teetap_inspect::{control::Command, jsonl::RuleBody};
-use teetap_proxy::session::{HeldId, SessionId, Time, Waiting};
+use teetap_proxy::session::{HeldId, HeldMessage, SessionId, Time};
 use teetap_rules::Draft;
 use teetap_tui::{
     App,
@@ -43,10 +43,10 @@ pub(crate) fn with_rules() -> App {
     app
 }
 
-pub(crate) fn waiting(held: u32, message: &str) -> Waiting {
+pub(crate) fn waiting(held: u32, message: &str) -> HeldMessage {
     let registry = Registry::builtin();
     let (draft, _) = Draft::inject(&format!("c2s {message}"), registry).unwrap();
-    Waiting {
+    HeldMessage {
         session: SessionId(1),
         dir: Dir::C2s,
         proto: Proto::V7,

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use teetap_inspect::{DecodedEvent, Decoder};
-use teetap_proxy::session::{Action, Datagram, Event, Origin, Placed, SentAt, SessionId, Time, What};
+use teetap_proxy::session::{Action, Datagram, Event, EventKind, Origin, Placed, SentAt, SessionId, Time};
 use teetap_tui::{
     App,
-    app::{Overlay, Pane, contents::Weight, cursor::Moves as _},
+    app::{Overlay, Pane, contents::LineKind, cursor::Moves as _},
 };
 use teetap_wire::{Dir, Proto, Seq, def::Registry};
 
-use crate::feed::{SIZES, blank, draw, of, press, recorded, type_text};
+use crate::feed::{SIZES, blank, draw, of_recording, press, recorded, type_text};
 
 /// Selects the first row that contains this text.
 fn find(app: &mut App, text: &str) {
@@ -184,7 +184,7 @@ fn marked_rows_are_shown_and_found() {
 
 #[test]
 fn one_session_is_picked_from_a_menu() {
-    let mut app = of("rich-dd16");
+    let mut app = of_recording("rich-dd16");
     press(&mut app, "g s");
     insta::assert_snapshot!("sessions-menu", draw(&mut app, (80, 24)));
     let all = app.messages.len();
@@ -231,7 +231,7 @@ fn passed(dir: Dir, origin: Origin, bytes: &[u8]) -> Arc<DecodedEvent> {
     let event = Event {
         at: Time(1_000_000),
         session: Some(SessionId(1)),
-        what: What::Datagram(datagram),
+        what: EventKind::Datagram(datagram),
     };
     Arc::new(Decoder::new(Registry::builtin()).decode(event))
 }
@@ -258,7 +258,7 @@ fn changed() -> Arc<DecodedEvent> {
     let event = Event {
         at: Time(1_000_000),
         session: Some(SessionId(1)),
-        what: What::Datagram(datagram),
+        what: EventKind::Datagram(datagram),
     };
     Arc::new(Decoder::new(Registry::builtin()).decode(event))
 }
@@ -274,7 +274,7 @@ fn a_changed_message_shows_its_fields_and_bytes_before_and_after() {
         .contents
         .lines
         .iter()
-        .find(|line| line.weight == Weight::Changed);
+        .find(|line| line.weight == LineKind::Changed);
     assert_eq!(changed.unwrap().value, "\"hello\" → \"goodbye\"");
     let screen = draw(&mut app, (200, 24));
     let row = screen.lines().find(|line| line.contains(" cl_say ")).unwrap();

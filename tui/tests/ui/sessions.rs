@@ -7,7 +7,7 @@ use crate::{
     proxied,
 };
 use teetap_inspect::DecodedEvent;
-use teetap_proxy::session::{Level, SessionId, Time, What};
+use teetap_proxy::session::{EventKind, Level, SessionId, Time};
 use teetap_tui::{App, app::View};
 use teetap_wire::Dir;
 
@@ -90,7 +90,7 @@ fn a_peer_that_falls_silent_is_not_shown_as_online() {
     app.tick(last + Duration::from_secs(2));
     assert!(row(&mut app).contains("online  online"), "{}", row(&mut app));
     // The client continues to send, but the server is silent.
-    let from_client = |decoded: &&Arc<DecodedEvent>| matches!(&decoded.event.what, What::Datagram(datagram) if datagram.dir == Dir::C2s);
+    let from_client = |decoded: &&Arc<DecodedEvent>| matches!(&decoded.event.what, EventKind::Datagram(datagram) if datagram.dir == Dir::C2s);
     for decoded in all.iter().skip(100).filter(from_client) {
         if decoded.event.at < last + Duration::from_secs(5) {
             app.push(decoded);

@@ -31,7 +31,7 @@ impl<'t> Word<'t> {
 
 /// A line that is not blank.
 #[derive(Debug)]
-pub(super) struct Line<'t> {
+pub(super) struct SourceLine<'t> {
     pub(super) indented: bool,
     pub(super) words: Vec<Word<'t>>,
     pub(super) comment: Option<&'t str>,
@@ -42,7 +42,7 @@ pub(super) fn lines<'t>(
     file: u16,
     text: &'t str,
     errors: &mut Errors,
-    mut each: impl FnMut(&Line<'t>, &mut Errors),
+    mut each: impl FnMut(&SourceLine<'t>, &mut Errors),
 ) {
     if text.len() > MAX_TEXT {
         let mark = Mark {
@@ -53,7 +53,7 @@ pub(super) fn lines<'t>(
         errors.push(mark, format!("longer than {MAX_TEXT} bytes"), None);
         return;
     }
-    let mut line = Line {
+    let mut line = SourceLine {
         indented: false,
         words: Vec::new(),
         comment: None,
@@ -74,7 +74,7 @@ pub(super) fn lines<'t>(
     }
 }
 
-fn split<'t>(text: &'t str, start: Mark, line: &mut Line<'t>) {
+fn split<'t>(text: &'t str, start: Mark, line: &mut SourceLine<'t>) {
     line.words.clear();
     line.comment = None;
     let (mut rest, mut mark) = (text, start);

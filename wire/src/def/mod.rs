@@ -52,16 +52,16 @@ mod write;
 pub use datum::{Datum, EncodeError};
 pub use edit::EditError;
 pub use error::DefError;
-pub use gist::Look;
+pub use gist::GistStyle;
 pub use model::{
-    Class, Clean, Def, Default, Dialect, Field, Frequency, Gist, Id, Label, Len, Path, Repeat, Secrecy, Set,
-    Size, Type, Vitality, Way, Words,
+    Class, Clean, Def, Default, Dialect, Endpoints, Field, Frequency, Gist, Id, Label, Len, Path, Repeat,
+    Secrecy, Set, Size, Type, Vitality, Words,
 };
 pub use path::PathError;
 pub use record::{Decoded, Record, Records, Source, Value};
 pub use registry::{Found, Registry};
 pub use secret::{HIDDEN, Secrets};
-pub use show::Row;
+pub use show::TreeRow;
 pub use suggest::suggest;
 
 /// The form of definition files, explained with an example of each part. The text is a definition file itself.

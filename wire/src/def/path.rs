@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::model::{Def, Field, Path, Repeat, Step, Type};
+use super::model::{Def, Field, Path, PathPart, Repeat, Type};
 use super::suggest::suggest;
 
 impl Path {
@@ -19,10 +19,10 @@ impl Path {
 
     /// Returns the path of a whole field of the message itself.
     #[must_use]
-    pub fn of(def: &Def, field: u16) -> Option<Self> {
+    pub fn of_field(def: &Def, field: u16) -> Option<Self> {
         let found = def.field(field).filter(|field| field.parent.is_none())?;
         Some(Self {
-            steps: vec![Step { field, index: None }],
+            steps: vec![PathPart { field, index: None }],
             leaf: field,
             whole_list: found.is_list(),
         })
@@ -101,7 +101,7 @@ impl Def {
             let index = index
                 .map(|index| index_of(field, index, at + name.len() + 1))
                 .transpose()?;
-            steps.push(Step { field: found, index });
+            steps.push(PathPart { field: found, index });
             (parent, leaf) = (Some(found), Some((found, field)));
             at += part.len() + 1;
         }
@@ -118,7 +118,7 @@ impl Def {
     }
 
     /// Returns the field `name` in `parent`, or in a group there if exactly one group has such a field.
-    fn step(&self, parent: Option<u16>, name: &str, steps: &mut Vec<Step>) -> Option<(u16, &Field)> {
+    fn step(&self, parent: Option<u16>, name: &str, steps: &mut Vec<PathPart>) -> Option<(u16, &Field)> {
         let beside = self.parts(parent).find(|(_, field)| *field.name == *name);
         if beside.is_some() {
             return beside;
@@ -131,7 +131,7 @@ impl Def {
             Some((group, at, field))
         };
         let (group, at, field) = groups.find_map(within)?;
-        steps.push(Step {
+        steps.push(PathPart {
             field: group,
             index: None,
         });

@@ -105,7 +105,7 @@ impl Def {
             }
         };
         let _infallible = write!(out, "{class} {id} {}", self.name);
-        if self.class != Class::Object || self.way != super::model::Way::S2c {
+        if self.class != Class::Object || self.way != super::model::Endpoints::S2c {
             let _infallible = write!(out, " {}", self.way.name());
         }
         if let Some((name, _)) = Vitality::NAMES

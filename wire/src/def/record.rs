@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::model::{Def, Field, Path, Step, Type};
+use super::model::{Def, Field, Path, PathPart, Type};
 use crate::note::Notes;
 
 /// The input of decoding.
@@ -202,7 +202,7 @@ impl<'d> Records<'d> {
     fn descend<T>(
         self,
         parent: Option<&'d Record>,
-        steps: &[Step],
+        steps: &[PathPart],
         each: &mut dyn FnMut(&'d Record) -> Option<T>,
     ) -> Option<T> {
         let (step, rest) = steps.split_first()?;

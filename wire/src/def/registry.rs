@@ -135,7 +135,7 @@ impl Registry {
                 (&mut ddnet.0, Dialect::Ddnet),
                 (&mut v7.0, Dialect::V7),
             ] {
-                secrecy::adopt(defs, &builtin.of(dialect).defs);
+                secrecy::adopt(defs, &builtin.of_dialect(dialect).defs);
             }
         }
         adopt_limits(&mut v6.0, &ddnet.0);
@@ -271,18 +271,18 @@ impl Registry {
 
     /// Returns all definitions of a dialect.
     pub fn defs(&self, dialect: Dialect) -> impl Iterator<Item = &Def> {
-        self.of(dialect).defs.iter()
+        self.of_dialect(dialect).defs.iter()
     }
 
     /// Returns the enum or flags with this name.
     #[must_use]
     pub fn set(&self, dialect: Dialect, name: &str) -> Option<&Set> {
-        self.of(dialect).sets.get(name).map(|set| &**set)
+        self.of_dialect(dialect).sets.get(name).map(|set| &**set)
     }
 
     /// Returns all enums and flags of a dialect.
     pub fn sets(&self, dialect: Dialect) -> impl Iterator<Item = &Set> {
-        self.of(dialect).sets.values().map(|set| &**set)
+        self.of_dialect(dialect).sets.values().map(|set| &**set)
     }
 
     /// Returns the most similar name of any dialect.
@@ -294,10 +294,10 @@ impl Registry {
     }
 
     fn table(&self, proto: Proto) -> &Table {
-        self.of(proto.into())
+        self.of_dialect(proto.into())
     }
 
-    const fn of(&self, dialect: Dialect) -> &Table {
+    const fn of_dialect(&self, dialect: Dialect) -> &Table {
         match dialect {
             Dialect::V6 => &self.v6,
             Dialect::Ddnet => &self.ddnet,

@@ -6,7 +6,7 @@
 
 use std::{mem::discriminant, sync::Arc};
 
-use super::model::{Def, Field, Secrecy, Type, Way, Words};
+use super::model::{Def, Endpoints, Field, Secrecy, Type, Words};
 
 /// Adds to definitions the secrets of the built-in definitions of the same messages.
 pub(super) fn adopt(defs: &mut [Def], builtin: &[Def]) {
@@ -21,7 +21,7 @@ pub(super) fn adopt(defs: &mut [Def], builtin: &[Def]) {
 
 /// Returns true if both are definitions of the same messages.
 fn is_same_message(one: &Def, other: &Def) -> bool {
-    let is_same_way = one.way == other.way || one.way == Way::Both || other.way == Way::Both;
+    let is_same_way = one.way == other.way || one.way == Endpoints::Both || other.way == Endpoints::Both;
     one.class == other.class && one.id == other.id && is_same_way
 }
 

@@ -15,7 +15,7 @@ const MAX_RAW: usize = 32;
 
 /// A row of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row<'d> {
+pub struct TreeRow<'d> {
     /// The depth, 0 for the fields of the message.
     pub depth: u8,
     /// The name of the field.
@@ -37,9 +37,9 @@ impl<'d> Records<'d> {
         def: &'d Def,
         source: Source<'d>,
         secrets: Secrets,
-    ) -> impl Iterator<Item = Row<'d>> + 'd {
+    ) -> impl Iterator<Item = TreeRow<'d>> + 'd {
         self.all().iter().filter_map(move |record| {
-            Some(Row {
+            Some(TreeRow {
                 depth: record.depth,
                 name: &def.field(record.field)?.name,
                 index: record.index,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::mark::{Mark, Name};
-use super::model::{Class, Clean, Frequency, Id, Set, Vitality, Way, Words};
+use super::model::{Class, Clean, Endpoints, Frequency, Id, Set, Vitality, Words};
 
 /// The dialects and the origin of a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(super) struct Head {
     pub(super) class: Class,
     pub(super) id: Id,
     pub(super) id_mark: Mark,
-    pub(super) way: Way,
+    pub(super) way: Endpoints,
     pub(super) vitality: Vitality,
     pub(super) frequency: Frequency,
     pub(super) dead: bool,

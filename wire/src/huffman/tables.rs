@@ -56,7 +56,7 @@ pub(super) struct Code {
 pub(super) static CODES: [Code; SYMBOLS] = codes();
 
 /// The meaning of the next [`WINDOW`] bits of a stream.
-pub(super) static STEPS: [Step; WINDOW_SIZE] = steps();
+pub(super) static STEPS: [WindowEntry; WINDOW_SIZE] = steps();
 
 /// The children of each node by the next bit. Nodes below [`SYMBOLS`] are leaves, whose number is the symbol.
 static TREE: [[u16; 2]; NODES] = grow();
@@ -68,9 +68,9 @@ static TREE: [[u16; 2]; NODES] = grow();
 /// window contains no whole symbol, the number of the tree node at the end of the window is stored in place of the
 /// symbols.
 #[derive(Clone, Copy)]
-pub(super) struct Step(u32);
+pub(super) struct WindowEntry(u32);
 
-impl Step {
+impl WindowEntry {
     /// Returns the number of bits of all symbols; [`WINDOW`] if there are none.
     pub(super) const fn bits(self) -> u32 {
         self.0 & 0xff
@@ -100,11 +100,11 @@ impl Step {
 
 /// Returns the step for the low [`WINDOW`] bits of `bits`.
 #[expect(clippy::cast_possible_truncation, reason = "masked to the table's size")]
-pub(super) fn step(bits: u64) -> Step {
+pub(super) fn step(bits: u64) -> WindowEntry {
     STEPS
         .get(bits as usize & (WINDOW_SIZE - 1))
         .copied()
-        .unwrap_or(Step(0))
+        .unwrap_or(WindowEntry(0))
 }
 
 /// Returns the child of the inner node `node` for the lowest bit of `bits`.
@@ -181,9 +181,9 @@ const fn codes() -> [Code; SYMBOLS] {
 }
 
 #[expect(clippy::indexing_slicing, reason = "runs in the compiler, on constants")]
-const fn steps() -> [Step; WINDOW_SIZE] {
+const fn steps() -> [WindowEntry; WINDOW_SIZE] {
     let tree = grow();
-    let mut steps = [Step(0); WINDOW_SIZE];
+    let mut steps = [WindowEntry(0); WINDOW_SIZE];
     let mut window = 0;
     while window < WINDOW_SIZE {
         steps[window] = step_of(&tree, window);
@@ -193,7 +193,7 @@ const fn steps() -> [Step; WINDOW_SIZE] {
 }
 
 #[expect(clippy::indexing_slicing, reason = "runs in the compiler, on constants")]
-const fn step_of(tree: &[[u16; 2]; NODES], window: usize) -> Step {
+const fn step_of(tree: &[[u16; 2]; NODES], window: usize) -> WindowEntry {
     let (mut symbols, mut count, mut total) = (0, 0, 0);
     let mut node = ROOT;
     let mut used = 0;
@@ -218,5 +218,5 @@ const fn step_of(tree: &[[u16; 2]; NODES], window: usize) -> Step {
         symbols = node as u32;
         total = used;
     }
-    Step(symbols << 16 | count << 8 | total)
+    WindowEntry(symbols << 16 | count << 8 | total)
 }

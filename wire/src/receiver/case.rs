@@ -7,7 +7,7 @@ use super::{Leg, Phase, Receiver, Release, Verdict};
 
 /// One check of a release: its condition, and the action of the release.
 #[derive(Debug)]
-pub struct Row {
+pub struct Check {
     /// The kebab-case name.
     pub name: &'static str,
     /// The condition of the row.
@@ -38,7 +38,7 @@ pub struct ChunkPlace {
 #[derive(Debug, Clone, Copy)]
 pub struct Finding {
     /// The row.
-    pub row: &'static Row,
+    pub row: &'static Check,
     /// The action of the receiver.
     pub verdict: Verdict,
     /// The chunk that the finding is about; `None` if it is about the datagram.
@@ -130,7 +130,7 @@ impl<'a> Case<'a> {
         self.leg.ack_unknown || seq == self.leg.ack.next()
     }
 
-    pub(super) fn finding(&self, row: &'static Row) -> Finding {
+    pub(super) fn finding(&self, row: &'static Check) -> Finding {
         let chunk = self.chunk.map(|chunk| ChunkPlace {
             index: self.index,
             at: chunk.at,

@@ -117,7 +117,7 @@ impl JoinKind {
     /// Returns the kind of a join in this protocol with a server that is DDNet or not, unless the server sends a
     /// challenge.
     #[must_use]
-    pub const fn of(proto: Proto, is_ddnet: bool) -> Self {
+    pub const fn from_proto(proto: Proto, is_ddnet: bool) -> Self {
         match proto {
             Proto::V6 => Self::Plain,
             Proto::V65 => Self::Token,
@@ -219,7 +219,7 @@ impl Rejection {
 
     /// Returns the rejection that the reason of a CLOSE names; `None` for any other reason.
     #[must_use]
-    pub fn of(reason: &str) -> Option<Self> {
+    pub fn from_reason(reason: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| fits(one.pattern(), reason))
     }
 

@@ -1,6 +1,6 @@
 //! The checks that each release of the game makes on a datagram, a control message and a chunk.
 //!
-//! Law: all checks are in one table. For client and server of each release, the table lists the checks ([`Row`]) in the
+//! Law: all checks are in one table. For client and server of each release, the table lists the checks ([`Check`]) in the
 //! order of the release's code; each row names the function from which it was derived. [`Receiver::judge`] evaluates
 //! the checks in order and reports the rows that apply. The result depends only on the release, the known state of the
 //! leg ([`Leg`]) and the datagram; no memory is allocated.
@@ -32,7 +32,7 @@ mod table;
 mod tests;
 mod verdict;
 
-pub use case::{ChunkPlace, Finding, Row};
+pub use case::{Check, ChunkPlace, Finding};
 pub use join::{JoinKind, JoinStep, Rejection, SNAPSHOTS};
 pub use leg::{Admission, Leg, Phase, in_window, token_fits};
 pub use message::{MessageRow, MessageVerdict, Stage, message, messages};
@@ -76,12 +76,12 @@ impl Receiver {
     }
 
     /// Returns all rows in the order of the release: first for datagrams, then for control messages, then for chunks.
-    pub fn rows(self) -> impl Iterator<Item = &'static Row> {
+    pub fn rows(self) -> impl Iterator<Item = &'static Check> {
         let Table {
             datagram,
             control,
             chunk,
-        } = table::of(self.release, self.side);
+        } = table::table_of(self.release, self.side);
         let all = datagram.iter().chain(control).chain(chunk);
         all.filter(move |row| Some(row.name) != self.without)
     }
@@ -95,7 +95,7 @@ impl Receiver {
         let mut room = [0; ROOM];
         let reading = Reading::new(self.release, leg, datagram, &mut room);
         let mut case = Case::new(self, *leg, reading);
-        let table = table::of(self.release, self.side);
+        let table = table::table_of(self.release, self.side);
         if self.walk(table.datagram, &mut case, &mut each) {
             return case.leg;
         }
@@ -108,7 +108,7 @@ impl Receiver {
 
     /// Walks the rows about a datagram or a control message. Returns true if a row stops the handling of the
     /// datagram.
-    fn walk(self, rows: &'static [Row], case: &mut Case<'_>, each: &mut impl FnMut(Finding)) -> bool {
+    fn walk(self, rows: &'static [Check], case: &mut Case<'_>, each: &mut impl FnMut(Finding)) -> bool {
         case.acted = false;
         for row in rows {
             if Some(row.name) == self.without || !(row.trips)(case) {
@@ -125,7 +125,7 @@ impl Receiver {
     }
 
     /// Applies the first row that matches to each chunk, and then to the bytes after the chunks.
-    fn chunks(self, rows: &'static [Row], case: &mut Case<'_>, each: &mut impl FnMut(Finding)) {
+    fn chunks(self, rows: &'static [Check], case: &mut Case<'_>, each: &mut impl FnMut(Finding)) {
         let payload = case.payload();
         let mut chunks = Chunks::new(case.chunk_proto(), payload, case.reading.count);
         loop {
@@ -136,7 +136,7 @@ impl Receiver {
                 None if !chunks.rest().is_empty() && !case.reading.control => Some(End::Trailing),
                 None => return,
             };
-            let fits = |row: &&'static Row| Some(row.name) != self.without && (row.trips)(case);
+            let fits = |row: &&'static Check| Some(row.name) != self.without && (row.trips)(case);
             if let Some(row) = rows.iter().find(fits) {
                 each(case.finding(row));
                 case.apply(row.verdict);

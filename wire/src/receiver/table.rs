@@ -1,7 +1,7 @@
 //! The checks of each release and side, in the order of its code.
 
 use super::Release;
-use super::case::Row;
+use super::case::Check;
 use super::rows::{chunk, control, framing, session, slot};
 use crate::Side;
 
@@ -9,15 +9,15 @@ use crate::Side;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Table {
     /// About the datagram, up to the payload.
-    pub(super) datagram: &'static [Row],
+    pub(super) datagram: &'static [Check],
     /// About a control message.
-    pub(super) control: &'static [Row],
+    pub(super) control: &'static [Check],
     /// About each chunk and the bytes after the chunks. The first row that matches is applied.
-    pub(super) chunk: &'static [Row],
+    pub(super) chunk: &'static [Check],
 }
 
 /// Returns the rows of a release.
-pub(super) const fn of(release: Release, side: Side) -> Table {
+pub(super) const fn table_of(release: Release, side: Side) -> Table {
     match (release, side) {
         (Release::Teeworlds064, Side::Server) => SERVER_064,
         (Release::Teeworlds064, Side::Client) => CLIENT_064,
@@ -33,7 +33,7 @@ pub(super) const fn of(release: Release, side: Side) -> Table {
 }
 
 /// The unpacker is the same in all releases, except that 0.7.5 checks that the connection is online.
-const CHUNK: &[Row] = &[
+const CHUNK: &[Check] = &[
     chunk::PAST_END,
     chunk::TRAILING,
     chunk::NOT_VITAL,
@@ -42,7 +42,7 @@ const CHUNK: &[Row] = &[
     chunk::GAP,
 ];
 
-const CHUNK_075: &[Row] = &[
+const CHUNK_075: &[Check] = &[
     chunk::NOT_ONLINE,
     chunk::PAST_END,
     chunk::TRAILING,
@@ -52,7 +52,7 @@ const CHUNK_075: &[Row] = &[
     chunk::GAP,
 ];
 
-const SERVER_CONTROL: &[Row] = &[control::CLOSE, control::OTHER];
+const SERVER_CONTROL: &[Check] = &[control::CLOSE, control::OTHER];
 
 const SERVER_064: Table = Table {
     datagram: &[

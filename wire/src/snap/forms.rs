@@ -9,9 +9,9 @@ use crate::{Dir, Proto};
 /// The messages and fields that carry snapshots and acks.
 #[derive(Debug, Clone)]
 pub(super) struct Forms {
-    part: Option<Form>,
-    single: Option<Form>,
-    empty: Option<Form>,
+    part: Option<FieldNumbers>,
+    single: Option<FieldNumbers>,
+    empty: Option<FieldNumbers>,
     /// The number of `input`, of its ack field and of the field of its tick.
     input: Option<(i32, u16, u16)>,
     /// The number of `input_timing` and of the field of its time.
@@ -22,7 +22,7 @@ pub(super) struct Forms {
 
 /// The numbers of fields.
 #[derive(Debug, Clone, Copy)]
-struct Form {
+struct FieldNumbers {
     message: i32,
     tick: u16,
     delta_tick: u16,
@@ -84,9 +84,9 @@ impl Forms {
         let named = |name: &str| registry.named(proto, Some(Class::System), name).next();
         let number = |name: &str| named(name).and_then(number);
         Self {
-            part: named("snap").and_then(|def| Form::new(def, true, true)),
-            single: named("snap_single").and_then(|def| Form::new(def, false, true)),
-            empty: named("snap_empty").and_then(|def| Form::new(def, false, false)),
+            part: named("snap").and_then(|def| FieldNumbers::new(def, true, true)),
+            single: named("snap_single").and_then(|def| FieldNumbers::new(def, false, true)),
+            empty: named("snap_empty").and_then(|def| FieldNumbers::new(def, false, false)),
             input: named("input").and_then(|def| {
                 let (ack, tick) = (field(def, "ack_snapshot")?, field(def, "intended_tick")?);
                 Some((self::number(def)?, ack, tick))
@@ -151,7 +151,7 @@ impl Forms {
     }
 }
 
-impl Form {
+impl FieldNumbers {
     fn new(def: &Def, parts: bool, data: bool) -> Option<Self> {
         let field = |name| field(def, name);
         let parts = match parts {

@@ -11,7 +11,7 @@
 //! bounded, and late snapshots are ignored.
 
 use super::FIRST_EXTENDED;
-use super::snapshot::{Key, Snapshot};
+use super::snapshot::{ItemKey, Snapshot};
 use crate::Proto;
 use crate::def::{Class, Id, Registry};
 
@@ -38,7 +38,7 @@ const FIRST_SHIELD: i32 = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reused {
     /// The key of both items.
-    pub key: Key,
+    pub key: ItemKey,
     /// The tick of the last snapshot with the old item.
     pub seen: i32,
     /// The number of ticks from then to the first tick that may have the new item.
@@ -71,10 +71,10 @@ struct Group {
     thing: Thing,
     /// The items of the last snapshot.
     block: Block,
-    forms: Vec<Form>,
+    forms: Vec<ItemTraits>,
     /// The forms of the previous snapshot.
-    before: Vec<Form>,
-    gone: Vec<Gone>,
+    before: Vec<ItemTraits>,
+    gone: Vec<RemovedItem>,
 }
 
 /// The ids and ints of the items of one type in the last snapshot.
@@ -88,7 +88,7 @@ struct Block {
 
 /// The traits of an item that do not change while it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Form {
+struct ItemTraits {
     kind: [i32; 2],
     /// The direction of a projectile, and the tick of its shot; both change only together with its place.
     way: [i32; 2],
@@ -97,9 +97,9 @@ struct Form {
 
 /// An item that disappeared from the snapshots.
 #[derive(Debug, Clone, Copy)]
-struct Gone {
+struct RemovedItem {
     id: u16,
-    form: Form,
+    form: ItemTraits,
     /// The tick of the last snapshot with the item.
     seen: i32,
 }
@@ -198,8 +198,8 @@ impl Group {
 
     const fn memory(&self) -> usize {
         self.block.memory()
-            + (self.forms.capacity() + self.before.capacity()) * size_of::<Form>()
-            + self.gone.capacity() * size_of::<Gone>()
+            + (self.forms.capacity() + self.before.capacity()) * size_of::<ItemTraits>()
+            + self.gone.capacity() * size_of::<RemovedItem>()
     }
 
     /// Records the items of one type in a snapshot, and reports reused ids. `last` is the tick of the previous
@@ -213,7 +213,7 @@ impl Group {
         self.forms.reserve(USUAL);
         let items = snapshot.items_of(self.kind);
         self.forms
-            .extend(items.map(|(_, ints)| Form::of(self.thing, ints)));
+            .extend(items.map(|(_, ints)| ItemTraits::of(self.thing, ints)));
         self.gone.retain(|gone| tick.saturating_sub(gone.seen) < POOL);
         for (id, form) in self.block.ids.iter().zip(&self.forms) {
             let old = match self.block.before.binary_search(id) {
@@ -227,7 +227,7 @@ impl Group {
             let Some((old, seen)) = old else { continue };
             let after = form.born(self.thing, seen, tick).saturating_sub(seen);
             if after < EARLY && form.is_other(self.thing, &old, seen) {
-                let key = Key {
+                let key = ItemKey {
                     kind: self.kind,
                     id: *id,
                 };
@@ -242,7 +242,7 @@ impl Group {
             if self.gone.len() >= MOST_GONE {
                 self.gone.remove(0);
             }
-            self.gone.push(Gone {
+            self.gone.push(RemovedItem {
                 id: *id,
                 form: *form,
                 seen: last,
@@ -274,7 +274,7 @@ impl Block {
     }
 }
 
-impl Form {
+impl ItemTraits {
     fn of(thing: Thing, ints: &[i32]) -> Self {
         let int = |at: usize| ints.get(at).copied().unwrap_or_default();
         match thing {

@@ -20,14 +20,14 @@ const ANSWERS: u16 = 10;
 
 /// Tracks the late inputs of a session.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Late {
-    row: Row,
+pub(super) struct LateInputs {
+    row: LateRun,
     is_reported: bool,
 }
 
 /// A series of consecutive inputs for past ticks.
 #[derive(Debug, Clone, Default)]
-struct Row {
+struct LateRun {
     inputs: u16,
     zeros: u16,
     /// The first tick that an input of the series acks.
@@ -37,14 +37,14 @@ struct Row {
     answers: u16,
 }
 
-impl Late {
+impl LateInputs {
     /// Records an `input_timing` of the server. `left` is the time between the receipt of an input and its tick, in
     /// milliseconds; negative for a late input.
     pub(super) fn answered(&mut self, left: i32) {
         if left < 0 {
             self.row.answers = self.row.answers.saturating_add(1);
         } else {
-            self.row = Row::default();
+            self.row = LateRun::default();
         }
     }
 
@@ -53,7 +53,7 @@ impl Late {
     pub(super) fn sent(&mut self, tick: i32, acked: Option<i32>) -> bool {
         let is_late = tick <= 0 || acked.is_some_and(|acked| tick <= acked);
         if !is_late {
-            self.row = Row::default();
+            self.row = LateRun::default();
             return false;
         }
         let row = &mut self.row;
@@ -77,7 +77,7 @@ mod tests {
     /// Returns the inputs at which a client is noted. It acks every second tick and sends an input for the tick that
     /// `tick` returns; the server answers each input with `left` milliseconds.
     fn noted(left: Option<i32>, tick: impl Fn(i32) -> i32) -> Vec<i32> {
-        let mut late = Late::default();
+        let mut late = LateInputs::default();
         (0..1000)
             .filter(|input| {
                 let acked = 1000 + input * 2;
@@ -113,7 +113,7 @@ mod tests {
         let corrected = |acked| if acked % 120 == 0 { acked + 1 } else { acked - 20 };
         assert_eq!(noted(Some(-420), corrected), []);
         // No snapshot is acked.
-        let mut late = Late::default();
+        let mut late = LateInputs::default();
         assert!((0..1000).all(|tick| !late.sent(tick + 1, None)));
     }
 }

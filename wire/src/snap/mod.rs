@@ -3,7 +3,7 @@
 //! A snapshot is a set of items, each with a type, an id and ints. It is sent as a [`Delta`] to an earlier snapshot
 //! that the client has, in parts of 900 bytes, with the sum of all its ints. A [`Store`] processes the messages of one
 //! session, joins the parts, finds the earlier snapshot and returns a [`Completed`] snapshot: every item with its
-//! definition, its values and its changes. A [`Doctor`] finds the likely cause of a wrong sum. A [`Recoder`] changes
+//! definition, its values and its changes. A [`ChecksumCauses`] finds the likely cause of a wrong sum. A [`Recoder`] changes
 //! values on their way to the client.
 //!
 //! Law: the store accepts the same snapshots as the game's client, and notes why the client would discard a snapshot.
@@ -36,12 +36,12 @@ mod view;
 mod write;
 
 pub use delta::{Broken, Counts, Delta};
-pub use doctor::{Cause, Diagnosis, Doctor, Explained, FieldFault, ItemFault, SumFault};
+pub use doctor::{Cause, ChecksumCauses, Diagnosis, Explained, FieldFault, ItemFault, SumFault};
 pub use ids::Reused;
 pub use parts::Receiving;
 pub use recode::{Changes, ItemEdit, NotChanged, Recoded, Recoder, TooLarge};
-pub use row::Row;
-pub use snapshot::{InsertError, Key, Sizes, Snapshot};
+pub use row::WrongRun;
+pub use snapshot::{InsertError, ItemKey, Sizes, Snapshot};
 pub use store::Store;
 pub use view::{Change, Completed, Crc, Fate, Item, Retained};
 pub use write::DeltaError;

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::snapshot::{Key, Snapshot};
+use super::snapshot::{ItemKey, Snapshot};
 
 /// An item that is in one or both of two snapshots.
 pub(super) struct Pair<'s> {
-    pub(super) key: Key,
+    pub(super) key: ItemKey,
     pub(super) before: Option<&'s [i32]>,
     pub(super) after: Option<&'s [i32]>,
 }
@@ -29,8 +29,8 @@ pub(super) fn pairs_of<'s>(
 }
 
 fn zipped<'s>(
-    before: impl Iterator<Item = (Key, &'s [i32])>,
-    after: impl Iterator<Item = (Key, &'s [i32])>,
+    before: impl Iterator<Item = (ItemKey, &'s [i32])>,
+    after: impl Iterator<Item = (ItemKey, &'s [i32])>,
 ) -> impl Iterator<Item = Pair<'s>> {
     let (mut old, mut new) = (before.peekable(), after.peekable());
     std::iter::from_fn(move || {

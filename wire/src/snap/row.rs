@@ -7,7 +7,7 @@ const EVERY: u32 = 64;
 
 /// A run of consecutive wrong snapshots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
+pub struct WrongRun {
     /// Tick of the first wrong snapshot.
     pub since: i32,
     /// Number of wrong snapshots.
@@ -20,7 +20,7 @@ pub struct Row {
     pub steady: u32,
 }
 
-impl Row {
+impl WrongRun {
     /// Returns the run with one more wrong snapshot.
     pub(super) fn with(row: Option<Self>, tick: i32, off: i32) -> Self {
         let first = Self {

@@ -14,7 +14,7 @@ const AGREED: usize = 64;
 
 /// The identity of an item in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
+pub struct ItemKey {
     /// The type, 0 to 0x7fff. Can be higher in a key that a peer deletes.
     pub kind: u16,
     /// The number of the item, unique among items of the same type.
@@ -33,7 +33,7 @@ pub struct Snapshot {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slot {
-    key: Key,
+    key: ItemKey,
     /// The index of its first int.
     at: u32,
 }
@@ -50,13 +50,13 @@ pub enum InsertError {
     Full,
     /// The snapshot already contains this key.
     #[error("item {0} exists already")]
-    Taken(Key),
+    Taken(ItemKey),
     /// The type is above 0x7fff, which no peer accepts.
     #[error("an item cannot have the type {0}")]
     BadType(u16),
 }
 
-impl Key {
+impl ItemKey {
     /// Returns the key as one int, as on the wire.
     #[must_use]
     pub const fn from_int(int: i32) -> Self {
@@ -90,7 +90,7 @@ impl Sizes {
 
     /// Returns the number of ints of an item of this type. `None` if a delta has to state it.
     #[must_use]
-    pub fn of(&self, kind: u16) -> Option<u16> {
+    pub fn of_kind(&self, kind: u16) -> Option<u16> {
         self.0.get(usize::from(kind)).copied().flatten()
     }
 
@@ -139,7 +139,7 @@ impl Snapshot {
     }
 
     /// Returns the items in the order of their keys.
-    pub fn items(&self) -> impl Iterator<Item = (Key, &[i32])> + Clone {
+    pub fn items(&self) -> impl Iterator<Item = (ItemKey, &[i32])> + Clone {
         let ends = self.slots.iter().skip(1).map(|slot| slot.at as usize);
         let ends = ends.chain(std::iter::once(self.ints.len()));
         self.slots.iter().zip(ends).map(|(slot, end)| {
@@ -149,7 +149,7 @@ impl Snapshot {
     }
 
     /// Returns the items of one type in the order of their ids.
-    pub fn items_of(&self, kind: u16) -> impl Iterator<Item = (Key, &[i32])> + Clone + use<'_> {
+    pub fn items_of(&self, kind: u16) -> impl Iterator<Item = (ItemKey, &[i32])> + Clone + use<'_> {
         let start = self.slots.partition_point(|slot| slot.key.kind < kind);
         let slots = self.slots.get(start..).unwrap_or_default();
         let slots = (start..).zip(slots.iter().take_while(move |slot| slot.key.kind == kind));
@@ -173,14 +173,14 @@ impl Snapshot {
 
     /// Returns the ints of an item.
     #[must_use]
-    pub fn get(&self, key: Key) -> Option<&[i32]> {
+    pub fn get(&self, key: ItemKey) -> Option<&[i32]> {
         let (start, end) = self.range(self.place(key).ok()?)?;
         self.ints.get(start..end)
     }
 
     /// Returns the ints of an item for changes.
     #[must_use]
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut [i32]> {
+    pub fn get_mut(&mut self, key: ItemKey) -> Option<&mut [i32]> {
         let (start, end) = self.range(self.place(key).ok()?)?;
         self.ints.get_mut(start..end)
     }
@@ -189,7 +189,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// Returns an [`InsertError`] if the snapshot is full, already contains the key, or the type is invalid.
-    pub fn insert(&mut self, key: Key, ints: &[i32]) -> Result<(), InsertError> {
+    pub fn insert(&mut self, key: ItemKey, ints: &[i32]) -> Result<(), InsertError> {
         if key.kind > MAX_TYPE {
             return Err(InsertError::BadType(key.kind));
         }
@@ -212,7 +212,7 @@ impl Snapshot {
     }
 
     /// Removes an item. Returns true if it existed.
-    pub fn remove(&mut self, key: Key) -> bool {
+    pub fn remove(&mut self, key: ItemKey) -> bool {
         let Ok(place) = self.place(key) else { return false };
         let Some((start, end)) = self.range(place) else {
             return false;
@@ -234,7 +234,7 @@ impl Snapshot {
     #[must_use]
     pub fn uuid(&self, kind: u16) -> Option<[u8; 16]> {
         let ints = self
-            .get(Key { kind: 0, id: kind })
+            .get(ItemKey { kind: 0, id: kind })
             .filter(|_| kind >= FIRST_EXTENDED)?;
         let mut uuid = [0; 16];
         let (words, _) = uuid.as_chunks_mut::<4>();
@@ -274,7 +274,7 @@ impl Snapshot {
     }
 
     /// Appends an item after all others. Returns false and changes nothing if there is no room.
-    pub(super) fn push(&mut self, key: Key, ints: &[i32]) -> bool {
+    pub(super) fn push(&mut self, key: ItemKey, ints: &[i32]) -> bool {
         let room = self.has_room(ints.len());
         if room {
             let at = short(self.ints.len());
@@ -317,20 +317,20 @@ impl Snapshot {
     }
 
     /// Returns the first place, from `start` on, whose key is not below `key`.
-    pub(super) fn place_from(&self, start: usize, key: Key) -> usize {
+    pub(super) fn place_from(&self, start: usize, key: ItemKey) -> usize {
         let slots = self.slots.get(start..).unwrap_or_default();
         start + slots.partition_point(|slot| slot.key < key)
     }
 
     /// Returns the item at a place in the order of the keys.
-    pub(super) fn item(&self, place: usize) -> Option<(Key, &[i32])> {
+    pub(super) fn item(&self, place: usize) -> Option<(ItemKey, &[i32])> {
         let (start, end) = self.range(place)?;
         Some((self.slots.get(place)?.key, self.ints.get(start..end)?))
     }
 
     /// Appends the sum of `base` and `ints`, which have the same length, as in [`Snapshot::push`]. Returns true if it
     /// differs from `base`, `None` if there is no room.
-    pub(super) fn push_sum(&mut self, key: Key, base: &[i32], ints: &[i32]) -> Option<bool> {
+    pub(super) fn push_sum(&mut self, key: ItemKey, base: &[i32], ints: &[i32]) -> Option<bool> {
         if !self.has_room(ints.len()) {
             return None;
         }
@@ -347,7 +347,7 @@ impl Snapshot {
         Some((start, next.map_or(self.ints.len(), |slot| slot.at as usize)))
     }
 
-    fn place(&self, key: Key) -> Result<usize, usize> {
+    fn place(&self, key: ItemKey) -> Result<usize, usize> {
         self.slots.binary_search_by_key(&key, |slot| slot.key)
     }
 }
@@ -357,7 +357,7 @@ fn short(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for ItemKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.kind, self.id)
     }

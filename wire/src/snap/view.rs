@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::delta::Counts;
 use super::ids::Reused;
 use super::pairs::{Pair, pairs, pairs_of};
-use super::snapshot::{Key, NOTHING, Snapshot};
+use super::snapshot::{ItemKey, NOTHING, Snapshot};
 use crate::Proto;
 use crate::def::{Class, Decoded, Def, Id, Record, Registry};
 use crate::note::Notes;
@@ -181,7 +181,7 @@ impl<'r> Retained<'r> {
 #[derive(Debug, Clone, Copy)]
 pub struct Item<'s> {
     /// The type and id.
-    pub key: Key,
+    pub key: ItemKey,
     /// The definition. `None` if no definition has the type, or if no descriptor gives its UUID.
     pub def: Option<&'s Def>,
     /// The ints; of a deleted item, its last ints.

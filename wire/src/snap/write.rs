@@ -2,7 +2,7 @@
 
 use super::delta::Counts;
 use super::pairs::{Pair, pairs};
-use super::snapshot::{Key, Sizes, Snapshot};
+use super::snapshot::{ItemKey, Sizes, Snapshot};
 use crate::varint;
 
 /// The reason why there is no delta between two snapshots.
@@ -10,12 +10,12 @@ use crate::varint;
 pub enum DeltaError {
     /// An item had another size before, which a delta cannot express.
     #[error("item {0} had another size before")]
-    Resized(Key),
+    Resized(ItemKey),
     /// An item does not have the size that both sides agreed on for its type.
     #[error("item {key} does not have the {agreed} ints that both sides agreed on")]
     WrongSize {
         /// The item.
-        key: Key,
+        key: ItemKey,
         /// The number of ints that it should have.
         agreed: u16,
     },
@@ -46,7 +46,7 @@ impl Snapshot {
             };
             put(key.kind.into());
             put(key.id.into());
-            if sizes.of(key.kind).is_none() {
+            if sizes.of_kind(key.kind).is_none() {
                 put(number(after.len()));
             }
             match before {
@@ -70,7 +70,7 @@ impl Snapshot {
                 counts.deleted += 1;
                 continue;
             };
-            if let Some(agreed) = sizes.of(key.kind)
+            if let Some(agreed) = sizes.of_kind(key.kind)
                 && usize::from(agreed) != after.len()
             {
                 return Err(DeltaError::WrongSize { key, agreed });

@@ -1,6 +1,6 @@
 //! Datagrams of an unknown session: messages, keepalives, resend requests.
 
-use super::Stranger;
+use super::OpensNothing;
 use crate::{Chunks, Proto, Seq, TokenPlace, huffman};
 
 /// Length in bytes of a header without a token, and of a header with a token.
@@ -10,9 +10,9 @@ const SEVEN: usize = 7;
 const ROOM: usize = 1400;
 
 /// Classifies a datagram of a session; `None` if the datagram does not look like part of a session.
-pub(super) fn session(datagram: &[u8]) -> Option<Stranger> {
+pub(super) fn session(datagram: &[u8]) -> Option<OpensNothing> {
     if is_keepalive(datagram) || is_resend_request(datagram) {
-        return Some(Stranger::Running);
+        return Some(OpensNothing::Running);
     }
     let &[flags, ack, count, ..] = datagram else {
         return None;
@@ -20,15 +20,15 @@ pub(super) fn session(datagram: &[u8]) -> Option<Stranger> {
     if let Some(header) = compressed(datagram) {
         let payload = datagram.get(header..)?;
         let inflates = huffman::decompress(payload, &mut [0; ROOM]).is_ok();
-        return (count > 0 && inflates).then_some(Stranger::Running);
+        return (count > 0 && inflates).then_some(OpensNothing::Running);
     }
     let first = Proto::ALL
         .into_iter()
         .find_map(|proto| first_number(proto, datagram))?;
     let acks = ack != 0 || flags & 3 != 0;
     Some(match first {
-        Some(first) if first == Seq::ZERO.next() && !acks => Stranger::DataFirst,
-        _ => Stranger::Running,
+        Some(first) if first == Seq::ZERO.next() && !acks => OpensNothing::DataFirst,
+        _ => OpensNothing::Running,
     })
 }
 

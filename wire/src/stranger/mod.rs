@@ -1,7 +1,7 @@
 //! Classifies first datagrams that open no session, and identifies the mistake in them.
 //!
 //! Law: a mistake is identified only if the bytes allow no other explanation: without the mistake, they would be a
-//! handshake of the game. All other datagrams have the kind [`Stranger::Other`], and only their bytes are shown.
+//! handshake of the game. All other datagrams have the kind [`OpensNothing::Other`], and only their bytes are shown.
 //!
 //! Sources of the formats: `network_conn.cpp` and `network_token.cpp` of Teeworlds 0.6.5 and 0.7.5, and
 //! `network_conn.cpp` of DDNet.
@@ -20,7 +20,7 @@ const SHOWN: usize = 16;
 
 /// The group of a kind of datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum NoSessionGroup {
     /// A malformed handshake: no server answers it.
     Malformed,
     /// A well-formed datagram at the wrong time.
@@ -36,17 +36,17 @@ macro_rules! strangers {
         /// The kind of a datagram from an address without a session that does not open a session. One table defines the
         /// name and the sentence of each kind.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Stranger {
+        pub enum OpensNothing {
             $($(#[$doc])* $variant,)*
         }
 
-        impl Stranger {
+        impl OpensNothing {
             /// All kinds.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            const fn row(self) -> (&'static str, Part, &'static str) {
+            const fn row(self) -> (&'static str, NoSessionGroup, &'static str) {
                 match self {
-                    $(Self::$variant => ($word, Part::$part, $text),)*
+                    $(Self::$variant => ($word, NoSessionGroup::$part, $text),)*
                 }
             }
         }
@@ -152,10 +152,10 @@ strangers! {
         "a CLOSE: there is no session to close"
 }
 
-impl Stranger {
+impl OpensNothing {
     /// Returns the kind of a datagram that opened no session.
     #[must_use]
-    pub fn of(datagram: &[u8]) -> Self {
+    pub fn classify(datagram: &[u8]) -> Self {
         match detect(datagram) {
             First::TokenRequest {
                 header_token, token, ..
@@ -190,19 +190,19 @@ impl Stranger {
     /// Returns true for a datagram that no correct client ever sends.
     #[must_use]
     pub fn is_malformed(self) -> bool {
-        self.row().1 == Part::Malformed
+        self.row().1 == NoSessionGroup::Malformed
     }
 
     /// Returns true for a datagram that a client sends only by mistake.
     #[must_use]
     pub fn is_mistake(self) -> bool {
-        self.is_malformed() || self.row().1 == Part::Early
+        self.is_malformed() || self.row().1 == NoSessionGroup::Early
     }
 
     /// Returns true for a datagram of an unknown session, which correct peers send after a restart of the proxy.
     #[must_use]
     pub fn is_past(self) -> bool {
-        self.row().1 == Part::Past
+        self.row().1 == NoSessionGroup::Past
     }
 
     /// Returns the reading of the bytes as a sentence without a full stop; empty if there is none.
@@ -222,7 +222,7 @@ impl Stranger {
     }
 }
 
-impl fmt::Display for Stranger {
+impl fmt::Display for OpensNothing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }

@@ -1,6 +1,6 @@
 //! Finds the single mistake in a malformed handshake that keeps it from opening a session.
 
-use super::Stranger;
+use super::OpensNothing;
 use crate::{First, Token, detect, huffman};
 
 /// The control flags of 0.6 and of 0.7, and the compression flag of each.
@@ -29,7 +29,7 @@ enum Family {
 }
 
 /// Returns the mistake of a malformed handshake; `None` for any other datagram.
-pub(super) fn handshake(datagram: &[u8]) -> Option<Stranger> {
+pub(super) fn handshake(datagram: &[u8]) -> Option<OpensNothing> {
     let &[flags, ack, count, id, ..] = datagram else {
         return None;
     };
@@ -76,7 +76,7 @@ fn is_padded(datagram: &[u8], at: usize) -> bool {
 }
 
 /// Detects a compressed handshake, marked or not, and a plain handshake with the compression flag.
-fn compression(datagram: &[u8]) -> Option<Stranger> {
+fn compression(datagram: &[u8]) -> Option<OpensNothing> {
     let (&flags, rest) = datagram.split_first()?;
     let (family, plain, header) = match flags {
         _ if flags == SIX | COMPRESSED_SIX => (Family::Six, SIX, 3),
@@ -84,20 +84,20 @@ fn compression(datagram: &[u8]) -> Option<Stranger> {
         SIX => {
             return inflated(datagram, 3)
                 .is_some_and(|clear| body(&clear) == Some(Family::Six))
-                .then_some(Stranger::CompressionUnmarked);
+                .then_some(OpensNothing::CompressionUnmarked);
         }
         SEVEN => {
             return inflated(datagram, 7)
                 .is_some_and(|clear| body(&clear) == Some(Family::Seven))
-                .then_some(Stranger::CompressionUnmarked);
+                .then_some(OpensNothing::CompressionUnmarked);
         }
         _ => return None,
     };
     let opens = |bytes: &[u8]| body(bytes) == Some(family);
     if inflated(datagram, header).is_some_and(|clear| opens(&clear)) {
-        return Some(Stranger::Compressed);
+        return Some(OpensNothing::Compressed);
     }
-    opens(&[&[plain], rest].concat()).then_some(Stranger::NotCompressed)
+    opens(&[&[plain], rest].concat()).then_some(OpensNothing::NotCompressed)
 }
 
 /// Returns the datagram with everything after its first `header` bytes inflated.
@@ -109,15 +109,15 @@ fn inflated(datagram: &[u8], header: usize) -> Option<Vec<u8>> {
 }
 
 /// Detects the marks of a handshake at a wrong offset.
-fn moved(datagram: &[u8]) -> Option<Stranger> {
+fn moved(datagram: &[u8]) -> Option<OpensNothing> {
     let near = datagram.get(..NEAR).unwrap_or(datagram);
     let at = |mark: &[u8]| near.windows(mark.len()).position(|bytes| bytes == mark);
     if !is_control(datagram) {
         return None;
     }
     match (at(&REQUEST), at(MAGIC)) {
-        (Some(at), _) if at != 3 && at <= 6 => Some(Stranger::FieldMoved),
-        (_, Some(at)) if at != 4 && at <= 7 => Some(Stranger::MagicMoved),
+        (Some(at), _) if at != 3 && at <= 6 => Some(OpensNothing::FieldMoved),
+        (_, Some(at)) if at != 4 && at <= 7 => Some(OpensNothing::MagicMoved),
         _ => None,
     }
 }
@@ -128,7 +128,7 @@ fn is_control(datagram: &[u8]) -> bool {
 }
 
 /// Classifies a control message of DDNet with the magic in its place.
-fn with_magic(datagram: &[u8]) -> Option<Stranger> {
+fn with_magic(datagram: &[u8]) -> Option<OpensNothing> {
     let &[SIX, 0, 0, id, ref rest @ ..] = datagram else {
         return None;
     };
@@ -137,67 +137,67 @@ fn with_magic(datagram: &[u8]) -> Option<Stranger> {
     match id {
         _ if !magic.eq_ignore_ascii_case(MAGIC) => None,
         1 | 4 => None,
-        2 => Some(Stranger::OfServer),
+        2 => Some(OpensNothing::OfServer),
         // After the magic, CONNECT has no token, but ACCEPT has one.
-        3 if has_none => Some(Stranger::PackedId),
-        3 => Some(Stranger::AcceptFirst),
-        _ if has_none => Some(Stranger::WrongId),
+        3 if has_none => Some(OpensNothing::PackedId),
+        3 => Some(OpensNothing::AcceptFirst),
+        _ if has_none => Some(OpensNothing::WrongId),
         _ => None,
     }
 }
 
 /// Detects a handshake with wrong flags.
-fn other_flags(datagram: &[u8]) -> Option<Stranger> {
+fn other_flags(datagram: &[u8]) -> Option<OpensNothing> {
     let flags = *datagram.first()?;
     Some(match (flags, body(datagram)?) {
-        (SIX, Family::Seven) => Stranger::FlagOfSix,
-        (SEVEN, Family::Six) => Stranger::FlagOfSeven,
+        (SIX, Family::Seven) => OpensNothing::FlagOfSix,
+        (SEVEN, Family::Six) => OpensNothing::FlagOfSeven,
         (SIX, Family::Six) | (SEVEN, Family::Seven) => return None,
         // Servers ignore some flags: resend, the reserved flags in 0.7, and bit 04 in 0.6.5.
         (_, Family::Seven) if flags & 0x34 == SEVEN => return None,
         (_, Family::Six) if flags & 0xbc == SIX => return None,
         (_, Family::Six) if flags & 0xbc == SIX | SEVEN && datagram.get(4..8) != Some(MAGIC) => return None,
-        (1, _) => Stranger::FlagNotShifted,
-        (_, Family::Six) if flags == SIX | TOKEN => Stranger::TokenFlag,
-        (_, Family::Six) => Stranger::FlagsOfSix,
-        (_, Family::Seven) => Stranger::FlagsOfSeven,
+        (1, _) => OpensNothing::FlagNotShifted,
+        (_, Family::Six) if flags == SIX | TOKEN => OpensNothing::TokenFlag,
+        (_, Family::Six) => OpensNothing::FlagsOfSix,
+        (_, Family::Seven) => OpensNothing::FlagsOfSeven,
     })
 }
 
 /// Detects a request of 0.7 with a wrong id.
-fn other_id(datagram: &[u8]) -> Option<Stranger> {
+fn other_id(datagram: &[u8]) -> Option<OpensNothing> {
     match *datagram {
-        [SEVEN, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 5 | 1, ..] => Some(Stranger::WideId),
+        [SEVEN, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 5 | 1, ..] => Some(OpensNothing::WideId),
         [SEVEN, 0, 0, 0xff, 0xff, 0xff, 0xff, id, ..] => match id {
             // The encoded id of a message is 2 * id for game messages, and 2 * id + 1 for system messages.
-            10 | 11 | 3 => Some(Stranger::PackedId),
+            10 | 11 | 3 => Some(OpensNothing::PackedId),
             // Other code handles mistakes in CONNECT, CLOSE and TOKEN.
             1 | 4 | 5 => None,
-            _ => Some(Stranger::WrongId),
+            _ => Some(OpensNothing::WrongId),
         },
         _ => None,
     }
 }
 
 /// Classifies a control message in a header of 0.6.
-fn six(id: u8, datagram: &[u8]) -> Option<Stranger> {
+fn six(id: u8, datagram: &[u8]) -> Option<OpensNothing> {
     match (id, datagram.len()) {
-        (5, _) => Some(Stranger::HeaderOfSix),
-        (2, 4 | 8) => Some(Stranger::OfServer),
-        (3, 4 | 8) => Some(Stranger::AcceptFirst),
-        (0, 7) if datagram.ends_with(&[0, 0, 0, 1]) => Some(Stranger::WideId),
+        (5, _) => Some(OpensNothing::HeaderOfSix),
+        (2, 4 | 8) => Some(OpensNothing::OfServer),
+        (3, 4 | 8) => Some(OpensNothing::AcceptFirst),
+        (0, 7) if datagram.ends_with(&[0, 0, 0, 1]) => Some(OpensNothing::WideId),
         _ => None,
     }
 }
 
 /// Classifies a control message in a header of 0.7.
-fn seven(datagram: &[u8]) -> Option<Stranger> {
+fn seven(datagram: &[u8]) -> Option<OpensNothing> {
     match *datagram {
         // A KEEPALIVE and an ACCEPT whose token begins with such a byte have the same length.
         [_, _, _, 1 | 5, _, _, _, 0 | 2] => None,
-        [_, _, _, 5] | [_, _, _, 1 | 5, _, _, _, _] => Some(Stranger::NoTokenField),
-        [_, _, _, 1 | 5, _, _, _, _, ..] if is_padded(datagram, 8) => Some(Stranger::NoTokenField),
-        [_, _, _, _, _, _, _, 2] | [_, _, _, _, _, _, _, 2, _, _, _, _] => Some(Stranger::OfServer),
+        [_, _, _, 5] | [_, _, _, 1 | 5, _, _, _, _] => Some(OpensNothing::NoTokenField),
+        [_, _, _, 1 | 5, _, _, _, _, ..] if is_padded(datagram, 8) => Some(OpensNothing::NoTokenField),
+        [_, _, _, _, _, _, _, 2] | [_, _, _, _, _, _, _, 2, _, _, _, _] => Some(OpensNothing::OfServer),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::Stranger::{self, *};
+use super::OpensNothing::{self, *};
 use crate::{First, Trailing, compress, detect};
 
 fn padded(start: &[u8], len: usize) -> Vec<u8> {
@@ -96,7 +96,7 @@ fn the_bytes_show_the_mistake_of_a_handshake_of_0_7() {
         ),
     ] {
         assert_eq!(
-            Stranger::of(&bytes),
+            OpensNothing::classify(&bytes),
             expected,
             "{:02x?}",
             &bytes[..bytes.len().min(24)]
@@ -168,7 +168,7 @@ fn the_bytes_show_the_mistake_of_a_handshake_of_0_6() {
         (b"\xc0\0\0\0\x01\x08\x83\x94\xc8\xf0".to_vec(), Other),
     ] {
         assert_eq!(
-            Stranger::of(&bytes),
+            OpensNothing::classify(&bytes),
             expected,
             "{:02x?}",
             &bytes[..bytes.len().min(24)]
@@ -179,7 +179,7 @@ fn the_bytes_show_the_mistake_of_a_handshake_of_0_6() {
 #[test]
 fn messages_of_a_session_are_not_shown() {
     let password = b"\x08\x05\x01\x01\x02\x03\x04\x40\x08\x07\x23secret\0";
-    assert_eq!(Stranger::of(password), Running);
+    assert_eq!(OpensNothing::classify(password), Running);
     assert_eq!(Running.start(password), &password[..11]);
     let plain = b"\0\x05\x01\x00\x08\x23secret\0";
     assert_eq!(Running.start(plain), &plain[..6]);
@@ -191,13 +191,13 @@ fn messages_of_a_session_are_not_shown() {
 
 #[test]
 fn each_kind_has_a_name_of_its_own_and_only_guesses_ask() {
-    let mut names: Vec<_> = Stranger::ALL.iter().map(|kind| kind.name()).collect();
+    let mut names: Vec<_> = OpensNothing::ALL.iter().map(|kind| kind.name()).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), Stranger::ALL.len());
-    let asks = Stranger::ALL.iter().filter(|kind| kind.text().contains('?'));
+    assert_eq!(names.len(), OpensNothing::ALL.len());
+    let asks = OpensNothing::ALL.iter().filter(|kind| kind.text().contains('?'));
     assert_eq!(asks.collect::<Vec<_>>(), [&Running]);
-    let mistakes = Stranger::ALL.iter().filter(|kind| kind.is_mistake());
+    let mistakes = OpensNothing::ALL.iter().filter(|kind| kind.is_mistake());
     assert!(
         mistakes
             .clone()
@@ -229,14 +229,14 @@ proptest! {
             let overlooked = if good.len() == 12 { 0x43 } else { 0xcb };
             let is_overlooked = flags & !overlooked == good[0];
             let is_good = is_overlooked || !matches!(detect(&bad), First::MidSession);
-            let is_read = Stranger::of(&bad).is_mistake();
+            let is_read = OpensNothing::classify(&bad).is_mistake();
             prop_assert_eq!(is_read, !is_good, "{:02x?}", &bad[..12]);
         }
     }
 
     #[test]
     fn any_bytes_are_something(datagram in prop::collection::vec(any::<u8>(), 0..1500)) {
-        let kind = Stranger::of(&datagram);
+        let kind = OpensNothing::classify(&datagram);
         prop_assert!(kind.start(&datagram).len() <= 16);
     }
 }

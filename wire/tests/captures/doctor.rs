@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use teetap_wire::Dir;
 use teetap_wire::def::{Decoded, Def, Registry};
-use teetap_wire::snap::{Cause, Doctor, ItemFault, Key, Store};
+use teetap_wire::snap::{Cause, ChecksumCauses, ItemFault, ItemKey, Store};
 
 use crate::each_message;
 
@@ -39,13 +39,13 @@ fn with_crc(def: &Def, decoded: &Decoded, data: &[u8], crc: i32) -> Vec<u8> {
 }
 
 /// Completes a snapshot with a wrong sum, and records whether the doctor names the fault.
-fn examine(store: &Store<'static>, message: &[u8], key: Key, faults: &[ItemFault], seen: &mut Seen) {
+fn examine(store: &Store<'static>, message: &[u8], key: ItemKey, faults: &[ItemFault], seen: &mut Seen) {
     let (mut store, mut decoded) = (store.clone(), Decoded::new());
     let def = decoded
         .message(Registry::builtin(), store.proto(), Dir::S2c, message)
         .unwrap();
     store.on_message(Dir::S2c, def, &decoded, message);
-    let diagnosis = store.diagnose(&mut Doctor::default(), message);
+    let diagnosis = store.diagnose(&mut ChecksumCauses::default(), message);
     let cause = diagnosis.and_then(|diagnosis| Some(diagnosis.causes.first()?.cause));
     seen.wrong += 1;
     let is_named = |fault: &ItemFault| cause == Some(Cause::Item { key, fault: *fault });

@@ -15,7 +15,7 @@ const SESSIONS: [(&str, Proto); 4] = [
 /// Returns the indexes of the datagrams with a note about their acks.
 fn odd(events: &[Event]) -> Vec<(u64, Code)> {
     let datagrams = events.iter().filter_map(|event| match &event.what {
-        What::Datagram(datagram) => Some((event.at.0 / 1000, datagram)),
+        EventKind::Datagram(datagram) => Some((event.at.0 / 1000, datagram)),
         _ => None,
     });
     datagrams
@@ -25,7 +25,7 @@ fn odd(events: &[Event]) -> Vec<(u64, Code)> {
 }
 
 fn holes(events: &[Event]) -> usize {
-    let is_hole = |event: &&Event| matches!(event.what, What::Notice(Notice::Hole));
+    let is_hole = |event: &&Event| matches!(event.what, EventKind::Notice(Notice::Hole));
     events.iter().filter(is_hole).count()
 }
 
@@ -299,7 +299,7 @@ fn tokens_of_0_7_that_look_like_connect_are_tokens() {
                 "{side} from {start} on"
             );
             assert!(events.iter().all(|event| match &event.what {
-                What::Datagram(datagram) => datagram.proto == V7,
+                EventKind::Datagram(datagram) => datagram.proto == V7,
                 _ => true,
             }));
         }
@@ -325,7 +325,7 @@ fn an_accept_in_the_session_begins_the_numbers_anew() {
     datagrams.extend_from_slice(&whole[accept..close]);
     let events = observe(script(&datagrams, 0, 0)).0;
     assert_eq!((odd(&events), holes(&events)), (vec![], 0));
-    let is_restart = |event: &&Event| matches!(event.what, What::Notice(Notice::Restart));
+    let is_restart = |event: &&Event| matches!(event.what, EventKind::Notice(Notice::Restart));
     assert_eq!(events.iter().filter(is_restart).count(), 1);
     // Without the ACCEPT, the restarted acks are wrong.
     datagrams.remove(close);

@@ -10,7 +10,7 @@ use teetap_kit::capture;
 use teetap_wire::{Code, Proto};
 
 use super::*;
-use teetap_proxy::session::{Notice, State, What};
+use teetap_proxy::session::{EventKind, Notice, State};
 
 fn observe<'a>(sightings: impl IntoIterator<Item = Sighting<'a>>) -> (Vec<Event>, Tally) {
     let mut observer = Observer::new();
@@ -44,10 +44,10 @@ fn found(events: &[Event]) -> (Vec<(SocketAddr, Proto)>, usize) {
     let mut guessed = 0;
     for event in events {
         match (event.session, &event.what) {
-            (Some(session), What::Session(change)) => {
+            (Some(session), EventKind::Session(change)) => {
                 sessions.insert(session, (change.client, change.proto));
             }
-            (Some(_), What::Notice(Notice::Guessed { .. })) => guessed += 1,
+            (Some(_), EventKind::Notice(Notice::Guessed { .. })) => guessed += 1,
             _ => {}
         }
     }
@@ -112,15 +112,16 @@ fn every_recorded_session_is_found_whole() {
         );
         let emitted = events
             .iter()
-            .filter(|event| matches!(event.what, What::Datagram(_) | What::Connless(_)));
+            .filter(|event| matches!(event.what, EventKind::Datagram(_) | EventKind::Connless(_)));
         assert!(
             emitted
                 .clone()
                 .map(|event| event.at)
                 .eq(sightings(&packets).map(|sighting| sighting.at))
         );
-        let odd = emitted
-            .filter(|event| matches!(&event.what, What::Datagram(datagram) if !datagram.notes.is_empty()));
+        let odd = emitted.filter(
+            |event| matches!(&event.what, EventKind::Datagram(datagram) if !datagram.notes.is_empty()),
+        );
         assert_eq!(odd.count(), 0, "{name}");
     }
 }
@@ -196,7 +197,7 @@ fn states(events: &[Event]) -> Vec<(u32, State)> {
     events
         .iter()
         .filter_map(|event| match &event.what {
-            What::Session(change) => Some((event.session.unwrap().0, change.state)),
+            EventKind::Session(change) => Some((event.session.unwrap().0, change.state)),
             _ => None,
         })
         .collect()
@@ -251,7 +252,7 @@ fn a_capture_that_cuts_datagrams_off_says_so_and_is_understood() {
         let (client, _) = addresses(0);
         assert_eq!(found(&events), (vec![(client, proto)], 0), "{name}");
         let marked = events.iter().filter(
-            |event| matches!(&event.what, What::Datagram(datagram) if datagram.notes.contains(Code::CutByCapture)),
+            |event| matches!(&event.what, EventKind::Datagram(datagram) if datagram.notes.contains(Code::CutByCapture)),
         );
         let long = datagrams
             .iter()
@@ -268,7 +269,7 @@ fn a_wrong_token_is_marked() {
     let (events, _) = observe(script(&datagrams, 0, 0));
     let marked: Vec<u64> = events
         .iter()
-        .filter(|event| matches!(&event.what, What::Datagram(datagram) if datagram.notes.contains(Code::WrongToken)))
+        .filter(|event| matches!(&event.what, EventKind::Datagram(datagram) if datagram.notes.contains(Code::WrongToken)))
         .map(|event| event.at.0 / 1000)
         .collect();
     assert_eq!(marked, [middle as u64]);
@@ -296,7 +297,7 @@ fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on
         bytes[at] ^= if at == 0 { 0x08 } else { 1 };
         let (events, _) = observe(script(&datagrams, 0, 0));
         let marked = events.iter().filter_map(|event| match &event.what {
-            What::Datagram(datagram) if datagram.notes.contains(code) => Some(event.at.0 / 1000),
+            EventKind::Datagram(datagram) if datagram.notes.contains(code) => Some(event.at.0 / 1000),
             _ => None,
         });
         assert_eq!(marked.collect::<Vec<_>>(), [first as u64], "{name} {code:?}");
@@ -336,7 +337,7 @@ fn what_is_not_understood_is_counted_and_reported_once() {
             matches!(
                 events[..],
                 [Event {
-                    what: What::Notice(Notice::Foreign { .. }),
+                    what: EventKind::Notice(Notice::Foreign { .. }),
                     ..
                 }]
             ),
@@ -399,7 +400,7 @@ proptest! {
         });
         let (events, tally) = observe(sightings);
         prop_assert!(events.is_sorted_by_key(|event| event.at));
-        let emitted = events.iter().filter(|event| matches!(event.what, What::Datagram(_) | What::Connless(_))).count();
+        let emitted = events.iter().filter(|event| matches!(event.what, EventKind::Datagram(_) | EventKind::Connless(_))).count();
         prop_assert_eq!(emitted as u64 + tally.foreign, count);
         prop_assert_eq!(tally.c2s.datagrams + tally.s2c.datagrams, emitted as u64);
     }

@@ -1,14 +1,14 @@
 //! Tests of incomplete or disordered recordings: truncated datagrams, a single direction, a system clock that was set,
 //! and sessions without an end.
 
-use teetap_proxy::session::Stranger;
+use teetap_proxy::session::OpensNothing;
 
 use super::*;
 
 /// Returns protocol and notes of each datagram, in order.
 fn readings(events: &[Event]) -> Vec<(Proto, Vec<Code>)> {
     let datagrams = events.iter().filter_map(|event| match &event.what {
-        What::Datagram(datagram) => Some(datagram),
+        EventKind::Datagram(datagram) => Some(datagram),
         _ => None,
     });
     datagrams
@@ -76,26 +76,26 @@ fn a_malformed_handshake_is_named_in_a_capture_without_a_session() {
     for (bytes, expected) in [
         (
             padded(b"\x10\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd", 520),
-            Some(Stranger::FlagOfSix),
+            Some(OpensNothing::FlagOfSix),
         ),
         (
             padded(b"\x01\0\0\xff\xff\xff\xff\x05\x24\x05\xcd\xfd", 520),
-            Some(Stranger::FlagNotShifted),
+            Some(OpensNothing::FlagNotShifted),
         ),
         (
             padded(b"\x04\0\0\0\0\0\0\x05\x24\x05\xcd\xfd", 520),
-            Some(Stranger::ZeroToken),
+            Some(OpensNothing::ZeroToken),
         ),
         (
             padded(b"\x04\0\0\x92\x3a\xf3\x6c\x01", 8),
-            Some(Stranger::NoResponseToken),
+            Some(OpensNothing::NoResponseToken),
         ),
         (
             padded(b"\x04\0\0\x05\x24\x05\xcd\xfd", 516),
-            Some(Stranger::NoTokenField),
+            Some(OpensNothing::NoTokenField),
         ),
-        (magic(b"\x04\0\0\x01"), Some(Stranger::FlagOfSeven)),
-        (magic(b"\x90\0\0\x01"), Some(Stranger::NotCompressed)),
+        (magic(b"\x04\0\0\x01"), Some(OpensNothing::FlagOfSeven)),
+        (magic(b"\x90\0\0\x01"), Some(OpensNothing::NotCompressed)),
         (b"\x10\0".to_vec(), None),
         (dns, None),
     ] {
@@ -104,7 +104,7 @@ fn a_malformed_handshake_is_named_in_a_capture_without_a_session() {
         let named: Vec<_> = events
             .iter()
             .filter_map(|event| match &event.what {
-                What::Notice(Notice::UnknownSender { what, client, .. }) => Some((*what, *client)),
+                EventKind::Notice(Notice::UnknownSender { what, client, .. }) => Some((*what, *client)),
                 _ => None,
             })
             .collect();
@@ -126,7 +126,7 @@ fn a_request_of_the_browser_that_is_cut_off_says_so() {
         });
         let (events, _) = observe(cut);
         assert!(
-            matches!(&events[..], [Event { what: What::Connless(connless), .. }] if connless.cut == 100 - keep),
+            matches!(&events[..], [Event { what: EventKind::Connless(connless), .. }] if connless.cut == 100 - keep),
             "{events:?}"
         );
     }
@@ -152,7 +152,7 @@ fn a_close_without_a_token_is_read_whole() {
     ];
     let (events, _) = observe(script(&refused, 0, 0));
     assert_eq!(readings(&events), [(DD, vec![]), (DD, vec![])]);
-    let is_whole = |event: &Event| matches!(&event.what, What::Session(change) if change.reason.as_deref() == Some(b"This server is full"));
+    let is_whole = |event: &Event| matches!(&event.what, EventKind::Session(change) if change.reason.as_deref() == Some(b"This server is full"));
     assert!(
         events.iter().any(is_whole),
         "the session has another reason: {events:?}"
@@ -266,7 +266,7 @@ fn what_falls_silent_is_closed_while_others_go_on_and_at_the_end() {
     let (events, _) = observe(script(&silent, 0, 0).into_iter().chain(others));
     let closed = events
         .iter()
-        .find(|event| matches!(&event.what, What::Session(change) if change.state == State::Closed));
+        .find(|event| matches!(&event.what, EventKind::Session(change) if change.state == State::Closed));
     let at = closed.unwrap().at.0;
     assert!((120_000_000..140_000_000).contains(&at), "{at}");
     let late = moved(script(&busy[..2], 1, 0), |_, at| at + HOUR);
@@ -297,7 +297,7 @@ fn a_refusal_of_three_letters_is_no_token() {
         ];
         let events = observe(all).0;
         let reasons = events.iter().filter_map(|event| match &event.what {
-            What::Session(change) => change.reason.clone(),
+            EventKind::Session(change) => change.reason.clone(),
             _ => None,
         });
         assert_eq!(reasons.collect::<Vec<_>>(), [reason.as_bytes().into()]);

@@ -48,7 +48,7 @@ const ROWS: [Row<'static>; 9] = [
 /// Returns a session with many faults: lost, repeated, changed and skipped messages, and an ack that does not advance.
 fn session() -> Vec<Event> {
     let state = |state| {
-        What::Session(SessionChange {
+        EventKind::Session(SessionChange {
             state,
             proto: Proto::V7,
             client: "127.0.0.1:4444".parse().unwrap(),
@@ -76,7 +76,7 @@ fn session() -> Vec<Event> {
             .map(|action| Placed::new(None, action))
             .into_iter()
             .collect();
-        events.push(event(ms * 1000, What::Datagram(one)));
+        events.push(event(ms * 1000, EventKind::Datagram(one)));
     };
     ROWS.into_iter().for_each(&mut push);
     for second in 1..9u64 {

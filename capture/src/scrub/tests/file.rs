@@ -12,7 +12,7 @@ use teetap_wire::{Dir, Proto, def::Registry};
 
 use super::super::{
     Capture, Keep, ScrubError, Scrubbed, Scrubber,
-    stream::{Place, Sighted, Sink, Stream},
+    stream::{PacketOrigin, Sighted, Sink, Stream},
 };
 use crate::{
     Encode as _, Encoder, Playback, Run,
@@ -22,7 +22,7 @@ use crate::{
 };
 use teetap_proxy::{
     io::Seen,
-    session::{Datagram, Event, Level, Origin, SessionId, Time, What},
+    session::{Datagram, Event, EventKind, Level, Origin, SessionId, Time},
 };
 
 fn scrubber() -> Scrubber {
@@ -126,7 +126,7 @@ fn other_packets_are_left_out_and_counted() {
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn packet(&mut self, place: Place, _: u64, _: &[u8]) -> std::io::Result<()> {
+    fn packet(&mut self, place: PacketOrigin, _: u64, _: &[u8]) -> std::io::Result<()> {
         Err(std::io::Error::other(format!("{place:?}")))
     }
 }
@@ -149,7 +149,7 @@ fn foreign_traffic_does_not_gather() {
             link: Link::Ethernet,
             frame: &frame,
         };
-        let sighted = Sighted::of(&captured, &mut scrubber).unwrap();
+        let sighted = Sighted::from_captured(&captured, &mut scrubber).unwrap();
         stream
             .see(sighted, (0, None), &mut scrubber, &mut Nowhere)
             .unwrap();
@@ -235,7 +235,7 @@ fn recorded_by_us() -> Vec<u8> {
         let event = Event {
             at: Time(number as u64),
             session: Some(SessionId(1)),
-            what: What::Datagram(datagram),
+            what: EventKind::Datagram(datagram),
         };
         let decoded = decoder.decode(event);
         encoder.seen(&Seen::Event(Arc::new(decoded)), Time::ZERO, &mut out);

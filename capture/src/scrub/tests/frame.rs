@@ -73,7 +73,7 @@ fn frames(packet: &[u8]) -> Vec<(Link, Vec<u8>)> {
 fn scrub(link: Link, frame: &[u8]) -> Option<Vec<u8>> {
     let (mut scrubber, mut out) = (scrubber(), Vec::new());
     let captured = Captured { time: 0, link, frame };
-    let (sighted, _) = Sighted::of(&captured, &mut scrubber)?;
+    let (sighted, _) = Sighted::from_captured(&captured, &mut scrubber)?;
     let is_written = sighted
         .headers()
         .write(&mut scrubber.addresses, PAYLOAD, &mut out);

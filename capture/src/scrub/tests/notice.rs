@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teetap_proxy::session::{Event, Notice, Time, What};
+use teetap_proxy::session::{Event, EventKind, Notice, Time};
 
 use super::*;
 
@@ -39,9 +39,9 @@ fn scrubbed(scrubber: &mut Scrubber, notice: Notice) -> String {
     let event = Event {
         at: Time::ZERO + Duration::from_secs(1),
         session: None,
-        what: What::Notice(notice),
+        what: EventKind::Notice(notice),
     };
-    let What::Notice(notice) = scrubber.event(event).what else {
+    let EventKind::Notice(notice) = scrubber.event(event).what else {
         panic!("another event");
     };
     format!("{} {notice} {notice:?}", serde_json::to_string(&notice).unwrap())

@@ -79,8 +79,8 @@ fn a_wrong_message_is_refused_with_the_cause() {
     }
 }
 
-fn waiting(session: u32, dir: Dir, held: u32, proto: Proto, data: Vec<u8>) -> Waiting {
-    Waiting {
+fn waiting(session: u32, dir: Dir, held: u32, proto: Proto, data: Vec<u8>) -> HeldMessage {
+    HeldMessage {
         session: SessionId(session),
         dir,
         proto,

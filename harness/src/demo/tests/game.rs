@@ -8,7 +8,7 @@ use teetap_wire::{Packet, Proto, Scratch, Trailing, packet};
 use super::super::player::{PLAYERS, Player};
 use super::super::report::Report;
 use super::super::run::run;
-use super::super::server::Host;
+use super::super::server::DemoHost;
 use super::{FINE, To, World, address};
 
 /// Damages a good report.
@@ -178,7 +178,7 @@ fn a_full_server_refuses() {
 
 #[test]
 fn noise_makes_no_slot() {
-    let mut server = Host::new(6);
+    let mut server = DemoHost::new(6);
     let mut random = Random::new(6);
     for round in 0..20_000 {
         let len = usize::try_from(random.below(40)).unwrap();

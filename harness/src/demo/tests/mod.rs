@@ -8,7 +8,7 @@ use teetap_kit::link::{Conditions, Hop, MS};
 use super::bot::Bot;
 use super::player::Player;
 use super::report::Report;
-use super::server::Host;
+use super::server::DemoHost;
 
 mod game;
 
@@ -37,7 +37,7 @@ enum To {
 /// A server, bots and the network between them. `meddle` sees every datagram on arrival and may change it.
 struct World<M: FnMut(To, Vec<u8>) -> Vec<u8>> {
     now: Duration,
-    server: Host,
+    server: DemoHost,
     bots: Vec<Bot>,
     link: Hop<(To, Vec<u8>)>,
     meddle: M,
@@ -48,7 +48,7 @@ impl<M: FnMut(To, Vec<u8>) -> Vec<u8>> World<M> {
         let bots = players.iter().map(|player| Bot::new(*player, !seed, duration));
         Self {
             now: Duration::ZERO,
-            server: Host::new(seed),
+            server: DemoHost::new(seed),
             bots: bots.collect(),
             link: Hop::new(conditions, seed),
             meddle,

@@ -5,10 +5,10 @@
 
 use std::{iter::Peekable, vec};
 
-use super::{InputError, MAX_FRAME, Place, Shown};
+use super::{InputError, MAX_FRAME, Shown, TextPosition};
 
 /// Characters with their positions.
-type Chars = Peekable<vec::IntoIter<(Place, char)>>;
+type Chars = Peekable<vec::IntoIter<(TextPosition, char)>>;
 
 /// Returns the bytes of a string or a list; `None` if the text is neither.
 pub(super) fn bytes(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
@@ -24,12 +24,12 @@ pub(super) fn bytes(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec
     list(text, comments)
 }
 
-fn chars(text: &str) -> Vec<(Place, char)> {
+fn chars(text: &str) -> Vec<(TextPosition, char)> {
     let lines = text.split('\n').zip(1..);
     lines
         .flat_map(|(text, line)| {
             let chars = text.chars().chain(['\n']).zip(1..);
-            chars.map(move |(c, column)| (Place { line, column }, c))
+            chars.map(move |(c, column)| (TextPosition { line, column }, c))
         })
         .collect()
 }
@@ -81,7 +81,7 @@ fn strings(text: &str, comments: &mut Vec<String>) -> Result<Vec<u8>, InputError
 }
 
 /// Parses one string after its opening quote.
-fn string(open: Place, quote: char, chars: &mut Chars, bytes: &mut Vec<u8>) -> Result<(), InputError> {
+fn string(open: TextPosition, quote: char, chars: &mut Chars, bytes: &mut Vec<u8>) -> Result<(), InputError> {
     loop {
         match chars.next() {
             None | Some((_, '\n')) => return Err(InputError::Unclosed(open)),
@@ -92,13 +92,13 @@ fn string(open: Place, quote: char, chars: &mut Chars, bytes: &mut Vec<u8>) -> R
     }
 }
 
-fn ascii(place: Place, c: char) -> Result<u8, InputError> {
+fn ascii(place: TextPosition, c: char) -> Result<u8, InputError> {
     let byte = u8::try_from(c).ok().filter(u8::is_ascii);
     byte.ok_or(InputError::Escape(place))
 }
 
 /// Parses the escape after a backslash at `place`.
-fn escape(place: Place, chars: &mut Chars) -> Result<u8, InputError> {
+fn escape(place: TextPosition, chars: &mut Chars) -> Result<u8, InputError> {
     let fail = InputError::Escape(place);
     match chars.next().map(|(_, c)| c) {
         Some('x') => {
@@ -139,7 +139,7 @@ fn list(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, Input
         return Ok(None);
     };
     comments.push("the numbers of a list".to_owned());
-    let is_name = |(_, c): &(Place, char)| c.is_alphanumeric();
+    let is_name = |(_, c): &(TextPosition, char)| c.is_alphanumeric();
     if text.iter().take(open).chain(text.iter().skip(close)).any(is_name) {
         comments.push("text around it ignored".to_owned());
     }
@@ -147,9 +147,9 @@ fn list(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, Input
 }
 
 /// Parses numbers separated by commas or space.
-fn numbers(text: &[(Place, char)]) -> Result<Vec<u8>, InputError> {
+fn numbers(text: &[(TextPosition, char)]) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
-    let is_between = |(_, c): &(Place, char)| c.is_whitespace() || *c == ',';
+    let is_between = |(_, c): &(TextPosition, char)| c.is_whitespace() || *c == ',';
     for word in text.split(is_between) {
         let Some((place, _)) = word.first() else { continue };
         let number: String = word.iter().map(|(_, c)| *c).collect();

@@ -15,7 +15,7 @@ enum Program {
 }
 
 /// The parts of a line.
-struct Cut<'a> {
+struct DumpLine<'a> {
     offset: &'a str,
     /// Index of the byte at which the hex starts.
     start: usize,
@@ -27,7 +27,7 @@ struct Cut<'a> {
 
 /// Returns the first packet of a dump; `None` if the text is not a dump.
 pub(super) fn bytes(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec<u8>>, InputError> {
-    let Some(program) = text.lines().find_map(Program::of) else {
+    let Some(program) = text.lines().find_map(Program::from_line) else {
         return words(text).map_or(Ok(None), |line| Err(InputError::Words(line)));
     };
     comments.push(format!("the text of {}", program.name()));
@@ -90,7 +90,7 @@ impl Program {
     }
 
     /// Returns the program whose dump starts with this line.
-    fn of(line: &str) -> Option<Self> {
+    fn from_line(line: &str) -> Option<Self> {
         let is_first = |program: &Self| {
             let cut = program.cut(line.trim_end());
             cut.is_some_and(|cut| cut.offset.bytes().all(|digit| digit == b'0') && !cut.hex.trim().is_empty())
@@ -101,7 +101,7 @@ impl Program {
     }
 
     /// Splits a line of the dump into its parts.
-    fn cut(self, line: &str) -> Option<Cut<'_>> {
+    fn cut(self, line: &str) -> Option<DumpLine<'_>> {
         let trimmed = line.trim_start();
         let rest = match self {
             Self::Tcpdump => trimmed.strip_prefix("0x")?,
@@ -125,7 +125,7 @@ impl Program {
             Self::Hexdump | Self::Tshark => pairs_len(rest),
         };
         let (hex, text) = rest.split_at_checked(hex_len)?;
-        (fits && digits <= 16).then_some(Cut {
+        (fits && digits <= 16).then_some(DumpLine {
             offset,
             start: line.len() - rest.len(),
             hex,
@@ -159,7 +159,7 @@ fn pairs_len(rest: &str) -> usize {
 }
 
 /// Refuses bytes that differ from the text column, and words that may be in swapped byte order (`xxd -e`).
-fn compare(line: usize, bytes: &[u8], cut: &Cut<'_>) -> Result<(), InputError> {
+fn compare(line: usize, bytes: &[u8], cut: &DumpLine<'_>) -> Result<(), InputError> {
     if !agree(bytes, cut.text) {
         return Err(InputError::Beside(line));
     }

@@ -25,7 +25,7 @@ const MAX_FRAME: usize = MAX_DATAGRAM + 128;
 
 /// A datagram, with comments on its input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ParsedInput {
     /// The datagram.
     pub datagram: Vec<u8>,
     /// Comments on the form of the input and on omitted parts.
@@ -42,13 +42,13 @@ pub enum InputError {
     #[error("{place}: {found} is not a hex digit; use xxd, hexdump -C or plain hex")]
     NoHex {
         /// Position of the character.
-        place: Place,
+        place: TextPosition,
         /// The character.
         found: Shown,
     },
     /// A byte with only one digit.
     #[error("{0}: a byte has two digits, this one has one; use xxd, hexdump -C or plain hex")]
-    Odd(Place),
+    Odd(TextPosition),
     /// A line of a dump whose offset does not continue the previous line.
     #[error("line {line}: its offset is {found:#x}, but {have:#x} bytes came before it")]
     Gap {
@@ -67,21 +67,21 @@ pub enum InputError {
     Beside(usize),
     /// A number in a list without `0x`.
     #[error("{0}: this number may be decimal; write 0x10, or use xxd, hexdump -C or plain hex")]
-    Base(Place),
+    Base(TextPosition),
     /// A number in a list that exceeds a byte.
     #[error("{0}: more than a byte")]
-    Wide(Place),
+    Wide(TextPosition),
     /// A character other than an escape like `\x10`, outside quotes.
     #[error("{0}: {1} beside bytes like \\x10; put all of it in quotes, with a b before them")]
-    Outside(Place, Shown),
+    Outside(TextPosition, Shown),
     /// An escape that languages read differently, or a character that is not a byte.
     #[error(
         "{0}: in a string explain reads ASCII, \\x00 and \\0 (no digit after it), \\n, \\r, \\t, \\\\, \\\" and \\'"
     )]
-    Escape(Place),
+    Escape(TextPosition),
     /// A string without a closing quote.
     #[error("{0}: this string does not end in its line")]
-    Unclosed(Place),
+    Unclosed(TextPosition),
     /// More bytes than a datagram can have.
     #[error("more than {MAX_DATAGRAM} bytes, the most of a UDP datagram")]
     TooLong,
@@ -95,14 +95,14 @@ pub enum InputError {
 
 /// A position in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPosition {
     /// Line number, from 1.
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TextPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)
     }
@@ -126,7 +126,7 @@ impl fmt::Display for Shown {
 ///
 /// # Errors
 /// [`InputError`].
-pub fn from_bytes(bytes: &[u8]) -> Result<Found, InputError> {
+pub fn from_bytes(bytes: &[u8]) -> Result<ParsedInput, InputError> {
     const CAPTURES: [[u8; 4]; 5] = [
         [0xd4, 0xc3, 0xb2, 0xa1],
         [0xa1, 0xb2, 0xc3, 0xd4],
@@ -148,7 +148,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<Found, InputError> {
 ///
 /// # Errors
 /// [`InputError`].
-pub fn from_text(text: &str) -> Result<Found, InputError> {
+pub fn from_text(text: &str) -> Result<ParsedInput, InputError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut comments = Vec::new();
     let bytes = match dump::bytes(text, &mut comments)? {
@@ -175,7 +175,7 @@ fn without_buffer(text: &str) -> Result<&str, InputError> {
     }
 }
 
-fn finish(bytes: Vec<u8>, mut comments: Vec<String>) -> Result<Found, InputError> {
+fn finish(bytes: Vec<u8>, mut comments: Vec<String>) -> Result<ParsedInput, InputError> {
     if bytes.is_empty() {
         return Err(InputError::Empty);
     }
@@ -189,7 +189,7 @@ fn finish(bytes: Vec<u8>, mut comments: Vec<String>) -> Result<Found, InputError
     if datagram.len() > MAX_DATAGRAM {
         return Err(InputError::TooLong);
     }
-    Ok(Found { datagram, comments })
+    Ok(ParsedInput { datagram, comments })
 }
 
 /// Parses hex digits with any usual separators.
@@ -209,12 +209,12 @@ fn plain(text: &str) -> Result<Vec<u8>, InputError> {
 fn digits(line: &str, number: usize, before: usize) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     // The first digit of a byte, and true if it directly follows `0x`.
-    let mut half: Option<(u8, Place, bool)> = None;
+    let mut half: Option<(u8, TextPosition, bool)> = None;
     // Position of a `0x` without digits so far.
-    let mut prefix: Option<Place> = None;
+    let mut prefix: Option<TextPosition> = None;
     let mut chars = line.chars().enumerate().peekable();
     while let Some((at, c)) = chars.next() {
-        let place = Place {
+        let place = TextPosition {
             line: number,
             column: before + at + 1,
         };

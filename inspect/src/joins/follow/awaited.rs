@@ -3,9 +3,9 @@
 use teetap_proxy::session::Time;
 use teetap_wire::{Side, receiver::JoinStep};
 
-use super::{CONNECT, CONNECT_ACCEPT, DOWNLOAD, Follow, REQUEST, download::Download};
+use super::{CONNECT, CONNECT_ACCEPT, DOWNLOAD, JoinProgress, REQUEST, download::Download};
 
-impl Follow {
+impl JoinProgress {
     pub(super) fn awaited_step(&self) -> Option<&JoinStep> {
         let mut due = self.steps.iter().skip(self.next);
         due.find(|step| step.is_needed)

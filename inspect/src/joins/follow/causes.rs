@@ -8,7 +8,7 @@ use teetap_wire::{Seq, Side};
 use super::{CONNECT_ACCEPT, DOWNLOAD, losses::Losses};
 use crate::joins::{
     Delayed,
-    fate::{self, Why},
+    fate::{self, LossReason},
 };
 
 /// Facts about messages that had no effect, were delayed or were lost.
@@ -20,7 +20,7 @@ pub(super) struct Causes {
     link_delay: Option<Duration>,
     /// The last message that had no effect, and the reason. The awaited message takes precedence over later other
     /// messages.
-    pub(super) misstep: Option<(&'static str, Why)>,
+    pub(super) misstep: Option<(&'static str, LossReason)>,
     /// The datagrams lost by link lines.
     pub(super) lost: Option<Losses>,
     /// The cause stated by a notice of the proxy, such as an unreachable server.
@@ -62,9 +62,9 @@ impl Causes {
 
     /// Records that a rule holds a message of the join. For any other reason, records that the message is no longer
     /// held.
-    pub(super) fn held(&mut self, at: Time, name: &'static str, sender: Side, why: &Why) {
+    pub(super) fn held(&mut self, at: Time, name: &'static str, sender: Side, why: &LossReason) {
         match why {
-            Why::Held(rules) => {
+            LossReason::Held(rules) => {
                 self.held
                     .entry((name, sender))
                     .or_insert_with(|| (rules.clone(), at));
@@ -75,7 +75,7 @@ impl Causes {
 
     /// Records why a message had no effect. The reason for the awaited message is never replaced by the reason for
     /// another message.
-    pub(super) fn missed(&mut self, awaited: Option<&str>, name: &'static str, why: Why) {
+    pub(super) fn missed(&mut self, awaited: Option<&str>, name: &'static str, why: LossReason) {
         let is_kept = self
             .misstep
             .as_ref()
@@ -103,7 +103,7 @@ impl Causes {
     }
 
     /// Returns the reason why the message `name` had no effect; `None` if no such reason is recorded.
-    pub(super) fn misstep_of(&self, name: &str) -> Option<&Why> {
+    pub(super) fn misstep_of(&self, name: &str) -> Option<&LossReason> {
         let (of, why) = self.misstep.as_ref()?;
         (*of == name).then_some(why)
     }

@@ -23,7 +23,7 @@ const MOST: usize = 64;
 /// Progress of a map download.
 #[derive(Clone, Debug)]
 pub(super) struct Download {
-    form: Form,
+    form: PartNumbering,
     /// Size of the map, in bytes.
     size: i64,
     /// Size of each part except the last, in bytes.
@@ -47,7 +47,7 @@ pub(super) struct Download {
 
 /// Message format of the download.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+enum PartNumbering {
     /// 0.6: messages contain the number of the part. Parts also contain the checksum of the map.
     Numbered { crc: i64 },
     /// 0.7: the server answers each request with `per_request` parts.
@@ -68,18 +68,18 @@ fn ints<const COUNT: usize>(data: &[u8]) -> Option<([i64; COUNT], &[u8])> {
 
 impl Download {
     /// Creates the download that the message `map_change` announces; `None` if a field is missing or invalid.
-    pub(super) fn of(is_seven: bool, map_change: &[u8]) -> Option<Self> {
+    pub(super) fn from_map_change(is_seven: bool, map_change: &[u8]) -> Option<Self> {
         let ([_id], rest) = ints(map_change)?;
         let name = rest.iter().position(|byte| *byte == 0)?;
         let rest = rest.get(name + 1..)?;
         let (form, size, part) = if is_seven {
             let ([_crc, size, per_request, part], _) = ints(rest)?;
-            (Form::Counted { per_request }, size, part)
+            (PartNumbering::Counted { per_request }, size, part)
         } else {
             let ([crc, size], _) = ints(rest)?;
-            (Form::Numbered { crc }, size, PART)
+            (PartNumbering::Numbered { crc }, size, PART)
         };
-        let is_empty = size < 1 || part < 1 || matches!(form, Form::Counted { per_request: ..1 });
+        let is_empty = size < 1 || part < 1 || matches!(form, PartNumbering::Counted { per_request: ..1 });
         (!is_empty).then(|| Self {
             form,
             size,
@@ -129,8 +129,8 @@ impl Download {
             return None;
         }
         let is_due = match self.form {
-            Form::Numbered { .. } => !self.open.is_empty(),
-            Form::Counted { .. } => self.next < self.asked,
+            PartNumbering::Numbered { .. } => !self.open.is_empty(),
+            PartNumbering::Counted { .. } => self.next < self.asked,
         };
         Some(match is_due {
             true => (DOWNLOAD, Side::Server),
@@ -142,11 +142,11 @@ impl Download {
     pub(super) fn requested(&mut self, data: &[u8]) -> Result<(), Flaw> {
         self.is_wanted = true;
         match self.form {
-            Form::Counted { per_request } => {
+            PartNumbering::Counted { per_request } => {
                 self.asked = self.asked.saturating_add(per_request).min(self.parts);
                 Ok(())
             }
-            Form::Numbered { .. } => match ints(data) {
+            PartNumbering::Numbered { .. } => match ints(data) {
                 Some(([_id, part], _)) => self.requested_part(part),
                 None => Ok(()),
             },
@@ -178,7 +178,7 @@ impl Download {
     pub(super) fn came(&mut self, data: &[u8]) -> Result<(), Flaw> {
         self.is_wanted = true;
         match self.form {
-            Form::Counted { .. } => {
+            PartNumbering::Counted { .. } => {
                 let Some(([_id], data)) = ints(data) else {
                     return Ok(());
                 };
@@ -190,7 +190,7 @@ impl Download {
                 self.next = (self.next + 1).min(self.parts);
                 Ok(())
             }
-            Form::Numbered { crc } => match ints(data) {
+            PartNumbering::Numbered { crc } => match ints(data) {
                 Some(([_id, last, of, part, size], _)) => {
                     let is_of_map = of == crc;
                     match is_of_map {

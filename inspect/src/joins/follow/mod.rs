@@ -19,7 +19,7 @@ use teetap_wire::{
 
 use super::{
     Ended, FOR_ACK, Join, JoinOutcome, PATIENCE, PassedStep,
-    fate::{self, Fate, Why},
+    fate::{self, Fate, LossReason},
 };
 use crate::{
     Reading,
@@ -53,7 +53,7 @@ const OF_DDNET: [&str; 3] = ["capabilities", "map_details", "rcon_type"];
 
 /// The state of a join that has not ended.
 #[derive(Debug)]
-pub(super) struct Follow {
+pub(super) struct JoinProgress {
     session: SessionId,
     begin: Time,
     kind: JoinKind,
@@ -88,9 +88,9 @@ struct Map {
     seq: Option<Seq>,
 }
 
-impl Follow {
+impl JoinProgress {
     pub(super) fn new(session: SessionId, at: Time, proto: Proto) -> Self {
-        let kind = JoinKind::of(proto, false);
+        let kind = JoinKind::from_proto(proto, false);
         Self {
             session,
             begin: at,
@@ -161,7 +161,7 @@ impl Follow {
     pub(super) fn online(&mut self, proto: Proto) {
         self.is_online = true;
         if self.kind != JoinKind::Challenge {
-            self.become_kind(JoinKind::of(proto, self.kind == JoinKind::DdnetSeven));
+            self.become_kind(JoinKind::from_proto(proto, self.kind == JoinKind::DdnetSeven));
         }
     }
 
@@ -236,7 +236,7 @@ impl Follow {
                 continue;
             }
             let Some(name) = message.name else { continue };
-            match fate::of(message, datagram, reading) {
+            match fate::delivery_of(message, datagram, reading) {
                 Fate::Arrives if dir == Dir::C2s => {
                     self.delivery.client_sent(message);
                     if self.counts(name, message, reading) {
@@ -264,13 +264,13 @@ impl Follow {
     }
 
     /// Records why a message had no effect.
-    fn missed(&mut self, name: &'static str, why: Why) {
+    fn missed(&mut self, name: &'static str, why: LossReason) {
         let awaited = self.awaited().map(|(awaited, _)| awaited);
         self.causes.missed(awaited, name, why);
     }
 
     /// Records a message that was not delivered or that its receiver drops.
-    fn lost(&mut self, at: Time, sender: Side, name: &'static str, why: Why) {
+    fn lost(&mut self, at: Time, sender: Side, name: &'static str, why: LossReason) {
         let mut steps = self.steps.iter();
         let is_step = steps.any(|step| step.name == name && step.from == sender);
         let is_part = self.is_of_download(name);
@@ -311,7 +311,7 @@ impl Follow {
         if name == "map_change" && self.map.seq != message.seq {
             self.map.seq = message.seq;
             self.map.download =
-                Download::of(matches!(self.kind, JoinKind::Seven | JoinKind::DdnetSeven), data);
+                Download::from_map_change(matches!(self.kind, JoinKind::Seven | JoinKind::DdnetSeven), data);
         }
         if !self.is_of_download(name) {
             return true;
@@ -330,7 +330,7 @@ impl Follow {
                 true
             }
             Err(flaw) => {
-                self.missed(name, Why::Map(flaw));
+                self.missed(name, LossReason::Map(flaw));
                 false
             }
         }
@@ -341,7 +341,7 @@ impl Follow {
         let awaited = self.awaited();
         let (after, acked) = self.after();
         let why = awaited.and_then(|(name, _)| self.causes.misstep_of(name));
-        let (misstep, note) = (why.map(Why::to_string), why.and_then(Why::note));
+        let (misstep, note) = (why.map(LossReason::to_string), why.and_then(LossReason::note));
         let kept = awaited.is_some_and(|(name, _)| self.is_kept(at, name));
         let cause = awaited.map_or_else(|| self.causes.known.clone(), |(name, _)| self.cause_of(at, name));
         let parts = awaited.and_then(|(name, _)| self.parts(name));

@@ -6,13 +6,13 @@ use teetap_wire::{
     receiver::{self, JoinKind, MessageVerdict, SNAPSHOTS, Stage},
 };
 
-use super::{DOWNLOAD, ENTER_GAME, Follow, OF_DDNET, REQUEST};
+use super::{DOWNLOAD, ENTER_GAME, JoinProgress, OF_DDNET, REQUEST};
 use crate::{
-    joins::fate::Why,
+    joins::fate::LossReason,
     reading::{Layer, Message},
 };
 
-impl Follow {
+impl JoinProgress {
     pub(super) fn client_sent(&mut self, at: Time, name: &'static str, message: &Message) {
         if message.layer == Layer::Control {
             if let Some(index) = self.find(name, Side::Client, true) {
@@ -45,7 +45,7 @@ impl Follow {
     }
 
     /// Returns the stage of the client after one of its messages, or the reason why the server ignores the message.
-    fn judge(&self, name: &'static str, vital: bool) -> Result<Stage, Why> {
+    fn judge(&self, name: &'static str, vital: bool) -> Result<Stage, LossReason> {
         let release = self.kind.server();
         let Some(row) = receiver::message(release, Side::Server, name) else {
             return Ok(self.stage);
@@ -59,9 +59,12 @@ impl Follow {
             MessageVerdict::Acts(stage) if before.is_none() && !has_no_slot => Ok(stage),
             MessageVerdict::Acts(_) => {
                 let before = before.or(missing.map(|step| step.name));
-                Err(Why::Verdict(MessageVerdict::TooEarly, before.unwrap_or_default()))
+                Err(LossReason::Verdict(
+                    MessageVerdict::TooEarly,
+                    before.unwrap_or_default(),
+                ))
             }
-            verdict => Err(Why::Verdict(verdict, missing.map_or("", |step| step.name))),
+            verdict => Err(LossReason::Verdict(verdict, missing.map_or("", |step| step.name))),
         }
     }
 
@@ -106,14 +109,15 @@ impl Follow {
         let row = receiver::message(self.kind.server(), Side::Client, name).filter(|_| !is_control);
         let verdict = row.map(|row| row.judge(self.stage, message.vital));
         if let Some(verdict @ MessageVerdict::NeedsVital) = verdict {
-            return self.missed(name, Why::Verdict(verdict, ""));
+            return self.missed(name, LossReason::Verdict(verdict, ""));
         }
         self.pass(at, index, message);
     }
 
     /// Returns true unless the server ignored the last `ready` of the client because it was too early or not vital.
     fn is_ready(&self) -> bool {
-        let has_no_effect = |(name, why): &(&str, Why)| *name == "ready" && matches!(why, Why::Verdict(..));
+        let has_no_effect =
+            |(name, why): &(&str, LossReason)| *name == "ready" && matches!(why, LossReason::Verdict(..));
         self.stage >= Stage::Connecting && !self.causes.misstep.as_ref().is_some_and(has_no_effect)
     }
 

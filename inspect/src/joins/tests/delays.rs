@@ -17,7 +17,7 @@ fn delays(join: &Join) -> Vec<String> {
 /// Plays a join in which a link line delays `ready`.
 fn late(time: Duration) -> Play {
     let script = Script::named("0.7");
-    let play = Play::of(script).until(script.index("ready"));
+    let play = Play::from_script(script).until(script.index("ready"));
     play.changed(Side::Client, "ready", |datagram| {
         datagram.link = [Transit {
             datagram: 0,
@@ -34,7 +34,7 @@ fn late(time: Duration) -> Play {
 #[test]
 fn a_step_that_a_rule_held_names_it_and_the_time() {
     let script = Script::named("0.7");
-    let play = Play::of(script).until(script.index("ready"));
+    let play = Play::from_script(script).until(script.index("ready"));
     let play = play.changed(Side::Client, "ready", |datagram| {
         datagram.placed = [Placed::new(None, Action::Hold)].into();
     });

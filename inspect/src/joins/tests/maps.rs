@@ -10,7 +10,7 @@ const CRC: i32 = 0x7654_3210;
 
 /// A message of a download.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum MapMessage {
     /// A request for the part with this number.
     Ask(i32),
     /// A part: number, mark of the last part, size in bytes.
@@ -21,7 +21,7 @@ enum Step {
     Again,
 }
 
-use Step::{Again, Ask, Foreign, Part};
+use MapMessage::{Again, Ask, Foreign, Part};
 
 fn message(id: i32, ints: &[i32], rest: usize) -> Vec<u8> {
     let mut data = Vec::new();
@@ -34,7 +34,7 @@ fn message(id: i32, ints: &[i32], rest: usize) -> Vec<u8> {
 /// Plays a join up to `map_change`, for a map of [`SIZE`] bytes. In 0.7 the parts have 700 bytes, and a request is
 /// answered with two.
 fn begun(script: &'static Script) -> Play {
-    let play = Play::of(script).until(script.index("map_change"));
+    let play = Play::from_script(script).until(script.index("map_change"));
     let mut data = message(2, &[], 0);
     data.extend(b"dm1\0");
     let ints: &[i32] = if script.proto == Proto::V7 {
@@ -47,7 +47,7 @@ fn begun(script: &'static Script) -> Play {
     play.bytes(Side::Server, &data, false).skip_to(next)
 }
 
-fn play(script: &'static Script, steps: &[Step]) -> Play {
+fn play(script: &'static Script, steps: &[MapMessage]) -> Play {
     let is_seven = script.proto == Proto::V7;
     let mut play = begun(script);
     let mut last = (Side::Client, Vec::new());
@@ -70,7 +70,7 @@ fn play(script: &'static Script, steps: &[Step]) -> Play {
 }
 
 /// Returns the last stall of a join that stops after these steps, without its common prefix.
-fn stall(script: &'static Script, steps: &[Step]) -> String {
+fn stall(script: &'static Script, steps: &[MapMessage]) -> String {
     let stalls = play(script, steps).wait(1500).stalls();
     assert_eq!(stalls.len(), 1, "{} {steps:?}: {stalls:?}", script.name);
     let (_, waits) = stalls[0].split_once("(acked) ").unwrap();
@@ -81,12 +81,12 @@ const OF_SERVER: &str = "the client waits for map_data from the server; ";
 const OF_CLIENT: &str = "the server waits for request_map_data from the client; ";
 const READY: &str = "the server waits for ready from the client";
 
-const ONE: Step = Part(0, false, 896);
-const TWO: Step = Part(1, false, 896);
-const THREE: Step = Part(2, true, 208);
+const ONE: MapMessage = Part(0, false, 896);
+const TWO: MapMessage = Part(1, false, 896);
+const THREE: MapMessage = Part(2, true, 208);
 
 /// Steps of a download in 0.6, the side that owes the next message, and the reason.
-const NUMBERED: &[(&[Step], &str, &str)] = &[
+const NUMBERED: &[(&[MapMessage], &str, &str)] = &[
     // The server omits parts.
     (&[Ask(0)], OF_SERVER, "the client has 0 of 3 parts of the map"),
     (
@@ -264,7 +264,7 @@ fn a_download_of_counted_parts_stops_at_the_side_that_owes_the_next_message() {
 #[test]
 fn the_end_of_a_join_says_how_much_of_the_map_came() {
     let script = Script::named("0.6.5");
-    let stopped = |steps: &[Step]| {
+    let stopped = |steps: &[MapMessage]| {
         let play = play(script, steps).wait(1500).closed_by(Side::Client, None);
         play.joins()[0].stopped().unwrap()
     };

@@ -23,7 +23,7 @@ const STALLED: &str = "warning: login stalled: ";
 #[test]
 fn a_whole_join_enters_the_game_without_a_line() {
     for script in SCRIPTS {
-        let play = Play::of(script).all();
+        let play = Play::from_script(script).all();
         let joins = play.joins();
         assert_eq!(play.stalls(), Vec::<String>::new(), "{}", script.name);
         assert_eq!(joins.len(), 1, "{}", script.name);
@@ -53,7 +53,7 @@ fn the_line_names_the_step_that_was_forgotten_and_its_side() {
             if !step.is_needed || step.name == "connect" {
                 continue;
             }
-            let play = Play::of(script)
+            let play = Play::from_script(script)
                 .until(index)
                 .wait(5000)
                 .closed_by(Side::Client, None);
@@ -92,7 +92,10 @@ fn a_client_that_continues_without_a_step_is_named_by_the_step() {
             if step.from != Side::Client || !step.is_needed || step.name == "connect" {
                 continue;
             }
-            let play = Play::of(script).until(index).client_from(index + 1).wait(1500);
+            let play = Play::from_script(script)
+                .until(index)
+                .client_from(index + 1)
+                .wait(1500);
             let stalls = play.stalls();
             let waits = format!("the server waits for {} from the client", step.name);
             assert!(
@@ -110,16 +113,16 @@ fn the_line_says_whether_the_last_message_was_acked() {
     let stall = |play: Play| play.stalls().remove(0);
     let before_ready = script.index("ready");
     assert_eq!(
-        stall(Play::of(script).until(before_ready).wait(1200)),
+        stall(Play::from_script(script).until(before_ready).wait(1200)),
         format!("{STALLED}after map_change (acked) the server waits for ready from the client")
     );
     assert_eq!(
-        stall(Play::of(script).until(before_ready).silent(1400)),
+        stall(Play::from_script(script).until(before_ready).silent(1400)),
         format!("{STALLED}after map_change (not acked) the server waits for ready from the client")
     );
     assert_eq!(
         stall(
-            Play::of(script)
+            Play::from_script(script)
                 .until(script.index("connect_accept"))
                 .silent(1400)
         ),
@@ -133,7 +136,7 @@ fn the_line_says_whether_the_last_message_was_acked() {
 fn a_number_that_was_never_acked_is_not_called_so_wherever_the_numbers_wrap() {
     let script = Script::named("0.7");
     let numbered = |name, before: u16| {
-        let play = Play::of(script).until(script.index(name));
+        let play = Play::from_script(script).until(script.index(name));
         let play = play
             .numbered_after(Side::Client, before)
             .message(Side::Client, name);
@@ -158,7 +161,7 @@ fn a_number_that_was_never_acked_is_not_called_so_wherever_the_numbers_wrap() {
 #[test]
 fn a_line_comes_once_for_each_place_at_the_end_of_its_second() {
     let script = Script::named("DDNet");
-    let play = Play::of(script).until(script.index("info")).wait(3500);
+    let play = Play::from_script(script).until(script.index("info")).wait(3500);
     let begin = play.progress();
     let play = play.next().wait(1500);
     let times: Vec<_> = play.stalled_at();
@@ -170,7 +173,7 @@ fn a_line_comes_once_for_each_place_at_the_end_of_its_second() {
 #[test]
 fn parts_of_the_map_and_acks_of_them_are_progress() {
     let script = Script::named("0.6.5");
-    let mut play = Play::of(script).until(script.index("ready"));
+    let mut play = Play::from_script(script).until(script.index("ready"));
     for _ in 0..6 {
         play = play.after(700).message(Side::Client, "request_map_data");
         play = play.after(700).message(Side::Server, "map_data");
@@ -197,7 +200,7 @@ fn parts_of_the_map_and_acks_of_them_are_progress() {
 #[test]
 fn a_map_change_during_a_join_begins_anew_with_ready() {
     let script = Script::named("0.7");
-    let play = Play::of(script).until(script.index("cl_start_info"));
+    let play = Play::from_script(script).until(script.index("cl_start_info"));
     let play = play.message(Side::Server, "map_change").wait(1100);
     let waits = "after map_change (acked) the server waits for ready from the client";
     assert_eq!(play.stalls(), [format!("{STALLED}{waits}")]);
@@ -208,7 +211,7 @@ fn a_map_change_during_a_join_begins_anew_with_ready() {
 #[test]
 fn after_missing_events_nothing_is_said() {
     let script = Script::named("DDNet");
-    let mut play = Play::of(script).until(script.index("ready"));
+    let mut play = Play::from_script(script).until(script.index("ready"));
     play.gap();
     let play = play.wait(3000).closed_by(Side::Client, None);
     assert_eq!((play.stalls().len(), play.joins().len()), (0, 0));
@@ -217,7 +220,7 @@ fn after_missing_events_nothing_is_said() {
 #[test]
 fn a_join_that_is_open_at_the_end_ends_with_the_events() {
     let script = Script::named("0.6.5");
-    let mut play = Play::of(script).until(script.index("con_ready"));
+    let mut play = Play::from_script(script).until(script.index("con_ready"));
     let joins = play.finish();
     assert_eq!(joins.len(), 1);
     assert_eq!(joins[0].ended, Ended::Open);
@@ -260,9 +263,12 @@ fn each_reason_of_a_server_is_named() {
             "wrong version",
         ),
     ] {
-        assert_eq!(format!("{:?}", Rejection::of(reason).unwrap()), rejection);
+        assert_eq!(
+            format!("{:?}", Rejection::from_reason(reason).unwrap()),
+            rejection
+        );
         let script = Script::named("DDNet");
-        let play = Play::of(script).until(script.index("map_change"));
+        let play = Play::from_script(script).until(script.index("map_change"));
         let play = play.closed_by(Side::Server, Some(reason));
         let end =
             format!("never entered the game: {text}, after info (acked): CLOSE by the server \"{reason}\"");
@@ -272,13 +278,16 @@ fn each_reason_of_a_server_is_named() {
             Severity::Error
         );
     }
-    assert_eq!(Rejection::of("kicked (no reason given)"), None);
-    assert_eq!(Rejection::of(""), None);
+    assert_eq!(Rejection::from_reason("kicked (no reason given)"), None);
+    assert_eq!(Rejection::from_reason(""), None);
 }
 
 #[test]
 fn ddnets_07_is_known_by_its_messages() {
     let script = Script::named("DDNet's 0.7");
     assert_eq!(script.proto, Proto::V7);
-    assert_eq!(Play::of(script).all().joins()[0].kind, JoinKind::DdnetSeven);
+    assert_eq!(
+        Play::from_script(script).all().joins()[0].kind,
+        JoinKind::DdnetSeven
+    );
 }

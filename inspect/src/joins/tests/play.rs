@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_proxy::session::{Datagram, Event, Notice, SessionId, State, Time, What};
+use teetap_proxy::session::{Datagram, Event, EventKind, Notice, SessionId, State, Time};
 use teetap_rules::Draft;
 use teetap_wire::{Dir, Flags, Header, Proto, Seq, Side, Token, control, def::Registry, packet, write_chunk};
 
@@ -27,21 +27,21 @@ pub(super) struct Play {
 }
 
 impl Play {
-    pub(super) fn of(script: &'static Script) -> Self {
+    pub(super) fn from_script(script: &'static Script) -> Self {
         Self::in_session_of(script, script.proto)
     }
 
     /// Starts a script in a session that opens with this protocol.
     pub(super) fn in_session_of(script: &'static Script, proto: Proto) -> Self {
         let mut play = Self::without_session(script, proto);
-        play.push(What::Session(testing::session(State::Opening, proto)));
+        play.push(EventKind::Session(testing::session(State::Opening, proto)));
         play
     }
 
     /// Starts a script in a session whose opening is not in the capture.
     pub(super) fn from_the_middle(script: &'static Script) -> Self {
         let mut play = Self::without_session(script, script.proto);
-        play.push(What::Session(testing::session(State::Online, script.proto)));
+        play.push(EventKind::Session(testing::session(State::Online, script.proto)));
         play
     }
 
@@ -86,7 +86,7 @@ impl Play {
         self.next += 1;
         self = self.message(step.from, step.name);
         if step.name == "connect_accept" {
-            self.push(What::Session(testing::session(State::Online, self.proto)));
+            self.push(EventKind::Session(testing::session(State::Online, self.proto)));
         }
         self
     }
@@ -238,7 +238,7 @@ impl Play {
         let mut bytes = Vec::new();
         packet::write(proto, &header, payload, None, &mut bytes);
         let dir = if from == Side::Client { Dir::C2s } else { Dir::S2c };
-        self.push(What::Datagram(Datagram::passed(dir, proto, &bytes, None)));
+        self.push(EventKind::Datagram(Datagram::passed(dir, proto, &bytes, None)));
     }
 
     /// Closes the session.
@@ -247,13 +247,13 @@ impl Play {
         let mut change = testing::session(State::Closed, self.script.proto);
         change.by = Some(side);
         change.reason = reason.map(|reason| reason.as_bytes().into());
-        self.push(What::Session(change));
+        self.push(EventKind::Session(change));
         self
     }
 
     /// Plays a notice.
     pub(super) fn notice(mut self, notice: Notice) -> Self {
-        self.push(What::Notice(notice));
+        self.push(EventKind::Notice(notice));
         self
     }
 
@@ -276,11 +276,11 @@ impl Play {
         let dir = if from == Side::Client { Dir::C2s } else { Dir::S2c };
         let mut datagram = Datagram::passed(dir, self.script.proto, &bytes, None);
         change(&mut datagram);
-        self.push(What::Datagram(datagram));
+        self.push(EventKind::Datagram(datagram));
         self
     }
 
-    fn push(&mut self, what: What) {
+    fn push(&mut self, what: EventKind) {
         let at = Time(self.ms * 1000);
         self.take_due(at);
         let event = Event {
@@ -294,7 +294,7 @@ impl Play {
 
     fn take_due(&mut self, before: Time) {
         while let Some(decoded) = self.decoder.due(before) {
-            if !matches!(decoded.event.what, What::Notice(Notice::LoginStalled { .. })) {
+            if !matches!(decoded.event.what, EventKind::Notice(Notice::LoginStalled { .. })) {
                 continue;
             }
             let row = row::rows(&decoded, Style::default()).remove(0).text;

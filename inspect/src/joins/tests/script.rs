@@ -13,7 +13,7 @@ pub(super) struct Script {
 
 /// A line of a script.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct ScriptLine {
     pub(super) name: &'static str,
     pub(super) from: Side,
     pub(super) is_needed: bool,
@@ -152,7 +152,7 @@ impl Script {
     }
 
     /// Returns the lines of the script.
-    pub(super) fn lines(&self) -> impl Iterator<Item = Step> + use<> {
+    pub(super) fn lines(&self) -> impl Iterator<Item = ScriptLine> + use<> {
         self.lines.iter().map(|line| {
             let mut words = line.split(' ');
             let from = if words.next() == Some("c") {
@@ -162,7 +162,7 @@ impl Script {
             };
             let name = words.next().unwrap();
             let mark = words.next();
-            Step {
+            ScriptLine {
                 name,
                 from,
                 is_needed: mark.is_none(),
@@ -172,9 +172,9 @@ impl Script {
     }
 
     /// Returns the lines that are steps, with their index in the script.
-    pub(super) fn steps(&self) -> impl Iterator<Item = (usize, Step)> {
+    pub(super) fn steps(&self) -> impl Iterator<Item = (usize, ScriptLine)> {
         // A challenge is recognized only by its snapshot.
-        let is_known = move |step: &Step| step.is_step;
+        let is_known = move |step: &ScriptLine| step.is_step;
         self.lines().enumerate().filter(move |(_, step)| {
             is_known(step) && !(self.kind == JoinKind::Challenge && step.name == "snap_empty")
         })

@@ -12,7 +12,7 @@ fn last(play: &Play) -> String {
 #[test]
 fn a_message_in_the_wrong_kind_of_chunk_is_named() {
     let script = Script::named("DDNet");
-    let play = Play::of(script)
+    let play = Play::from_script(script)
         .until(script.index("info"))
         .sent(Side::Client, "info", false)
         .wait(1100);
@@ -34,7 +34,7 @@ fn a_message_in_the_wrong_kind_of_chunk_is_named() {
 fn a_message_of_the_server_in_the_wrong_kind_of_chunk_is_of_the_server() {
     for script in SCRIPTS {
         for name in ["map_change", "con_ready", "sv_ready_to_enter"] {
-            let play = Play::of(script)
+            let play = Play::from_script(script)
                 .until(script.index(name))
                 .sent(Side::Server, name, false)
                 .wait(1400);
@@ -50,7 +50,7 @@ fn a_message_of_the_server_in_the_wrong_kind_of_chunk_is_of_the_server() {
 fn a_message_that_comes_too_early_is_named_once_it_is_due() {
     let script = Script::named("0.7");
     // The server waits for `cl_start_info`, and an earlier `enter_game` has no effect.
-    let play = Play::of(script).until(script.index("cl_start_info"));
+    let play = Play::from_script(script).until(script.index("cl_start_info"));
     let play = play
         .message(Side::Client, "enter_game")
         .message(Side::Client, "cl_start_info");
@@ -66,7 +66,7 @@ fn a_message_that_comes_too_early_is_named_once_it_is_due() {
 #[test]
 fn a_ready_before_info_is_no_step_though_ddnet_answers_it() {
     let script = Script::named("DDNet");
-    let play = Play::of(script)
+    let play = Play::from_script(script)
         .until(script.index("info"))
         .message(Side::Client, "ready");
     let play = play
@@ -80,7 +80,7 @@ fn a_ready_before_info_is_no_step_though_ddnet_answers_it() {
 #[test]
 fn a_ready_that_is_not_vital_is_no_step_though_it_is_answered() {
     let script = Script::named("DDNet");
-    let play = Play::of(script)
+    let play = Play::from_script(script)
         .until(script.index("ready"))
         .sent(Side::Client, "ready", false);
     let play = play
@@ -100,7 +100,7 @@ fn a_message_that_a_rule_drops_is_named() {
         (Action::Drop, "ready was sent, but was dropped (a rule)"),
         (Action::Hold, "ready was sent, but is held (a rule)"),
     ] {
-        let play = Play::of(script).until(script.index("ready"));
+        let play = Play::from_script(script).until(script.index("ready"));
         let play = play.changed(Side::Client, "ready", |datagram| {
             datagram.placed = [Placed::new(None, action)].into();
         });
@@ -112,7 +112,7 @@ fn a_message_that_a_rule_drops_is_named() {
 #[test]
 fn a_datagram_that_its_receiver_drops_is_named() {
     let script = Script::named("0.7");
-    let play = Play::of(script).until(script.index("ready"));
+    let play = Play::from_script(script).until(script.index("ready"));
     let play = play.changed(Side::Client, "ready", |datagram| {
         let note = Note {
             code: Code::WrongToken,
@@ -131,7 +131,7 @@ fn a_datagram_that_its_receiver_drops_is_named() {
 #[test]
 fn a_server_of_another_protocol_is_named() {
     let script = Script::named("0.6.5");
-    let play = Play::of(script)
+    let play = Play::from_script(script)
         .until(script.index("connect_accept"))
         .notice(Notice::OtherProtocol {
             client: "127.0.0.1:4".parse().unwrap(),
@@ -156,7 +156,7 @@ fn a_server_of_another_protocol_is_named() {
 #[test]
 fn what_the_proxy_says_does_not_count() {
     let script = Script::named("0.7");
-    let play = Play::of(script).until(script.index("connect_accept"));
+    let play = Play::from_script(script).until(script.index("connect_accept"));
     let play = play.changed(Side::Server, "map_change", |datagram| {
         datagram.origin = Origin::Proxy;
         datagram.leg = Some(Side::Client);
@@ -171,7 +171,7 @@ fn what_the_proxy_says_does_not_count() {
 fn a_client_that_may_load_the_map_is_not_a_warning() {
     let script = Script::named("0.7");
     for (name, severity) in [("ready", Severity::Info), ("enter_game", Severity::Warning)] {
-        let play = Play::of(script).until(script.index(name));
+        let play = Play::from_script(script).until(script.index(name));
         let event = play.due(Time(u64::MAX)).unwrap();
         let finding = Finding::of_event(&event).unwrap();
         assert_eq!((finding.severity, finding.code), (severity, "login-stalled"));
@@ -183,14 +183,14 @@ fn a_client_that_may_load_the_map_is_not_a_warning() {
 #[test]
 fn a_recorded_stall_is_not_made_again() {
     let script = Script::named("0.7");
-    let play = Play::of(script).until(script.index("ready"));
+    let play = Play::from_script(script).until(script.index("ready"));
     let due = Time(play.progress().0 + 1_300_000);
     let live = play.due(due + std::time::Duration::from_micros(1)).unwrap();
-    let teetap_proxy::session::What::Notice(notice) = live.what else {
+    let teetap_proxy::session::EventKind::Notice(notice) = live.what else {
         unreachable!();
     };
     assert_eq!(live.at, due);
-    let replay = Play::of(script)
+    let replay = Play::from_script(script)
         .until(script.index("ready"))
         .after(1300)
         .notice(notice);
@@ -202,7 +202,7 @@ fn a_recorded_stall_is_not_made_again() {
 #[test]
 fn a_join_is_interrupted_by_the_end_of_the_run_only_while_it_does_not_stand_still() {
     for script in SCRIPTS {
-        let play = || Play::of(script).until(script.index("enter_game"));
+        let play = || Play::from_script(script).until(script.index("enter_game"));
         let in_time = play().wait(900).closed_by(Side::Server, Some(STOPPED));
         let join = &in_time.joins()[0];
         assert_eq!(join.outcome, JoinOutcome::Interrupted, "{}", script.name);
@@ -248,7 +248,7 @@ fn a_challenge_that_the_client_never_answers_is_no_entry() {
 fn no_snapshot_is_an_entry_before_the_client_has_asked_for_it() {
     for script in SCRIPTS.iter().filter(|script| script.kind != JoinKind::Challenge) {
         for name in ["snap", "snap_empty"] {
-            let play = Play::of(script).until(script.index("ready"));
+            let play = Play::from_script(script).until(script.index("ready"));
             let play = play.message(Side::Server, name).wait(1500);
             assert_eq!(play.joins().len(), 0, "{} with {name}", script.name);
             let play = play.closed_by(Side::Client, None);
@@ -262,7 +262,7 @@ fn no_snapshot_is_an_entry_before_the_client_has_asked_for_it() {
 #[test]
 fn a_capture_that_lacks_enter_game_does_not_deny_the_entry() {
     for script in SCRIPTS.iter().filter(|script| script.kind != JoinKind::Challenge) {
-        let play = Play::of(script).until(script.index("enter_game"));
+        let play = Play::from_script(script).until(script.index("enter_game"));
         let play = play.unseen(Side::Client).rest(script.index("snap"));
         let [join] = play.joins() else {
             panic!("{}: {:?}", script.name, play.joins());

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use teetap_proxy::session::{Answer, CommandId, Waiting};
+use teetap_proxy::session::{Answer, CommandId, HeldMessage};
 use teetap_wire::def::{Registry, Secrets};
 
 use super::{ResultBody, WaitingBody};
@@ -77,7 +77,7 @@ impl AnswerBody {
             },
             held: self
                 .held
-                .map(|held| held.into_iter().map(Waiting::from).collect()),
+                .map(|held| held.into_iter().map(HeldMessage::from).collect()),
         }
     }
 }

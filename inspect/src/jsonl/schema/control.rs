@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use serde::{Serialize, Serializer};
 use teetap_proxy::{
-    io::Look,
-    session::{Listed, State, Time, Waiting},
+    io::ProxyState,
+    session::{HeldMessage, Listed, State, Time},
     words::Word,
 };
 use teetap_wire::Proto;
@@ -29,7 +29,7 @@ pub struct ResultBody {
     pub stats: Option<StatsBody>,
     /// The messages that the proxy holds. [`AnswerBody`](super::AnswerBody) writes them.
     #[serde(skip)]
-    pub held: Option<Vec<Waiting>>,
+    pub held: Option<Vec<HeldMessage>>,
 }
 
 /// A session that is not closed.
@@ -95,7 +95,7 @@ pub struct StatsBody {
 impl StatsBody {
     /// Returns the counts of a proxy without connections to its control socket.
     #[must_use]
-    pub fn new(look: &Look) -> Self {
+    pub fn new(look: &ProxyState) -> Self {
         let stats = &look.stats;
         Self {
             sessions: stats.sessions,

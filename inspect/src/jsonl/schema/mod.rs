@@ -36,7 +36,7 @@ pub const OLDEST: u8 = 1;
 
 /// A line as it is written.
 #[derive(Serialize)]
-pub(super) struct Line<'a> {
+pub(super) struct JsonLine<'a> {
     pub(super) v: u8,
     pub(super) t: f64,
     pub(super) event: &'static str,

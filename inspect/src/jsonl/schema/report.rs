@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::Hex,
-    session::{HeldId, Level, Notice, SessionId, Waiting},
+    session::{HeldId, HeldMessage, Level, Notice, SessionId},
     words::Word,
 };
 use teetap_wire::{
@@ -29,16 +29,16 @@ impl<'a> NoticeBody<'a> {
     /// Returns the fields of a notice.
     #[must_use]
     pub fn new(notice: &'a Notice) -> Self {
-        Self::of(Cow::Borrowed(notice))
+        Self::from_notice(Cow::Borrowed(notice))
     }
 
     /// Returns the fields of a notice as a viewer may see it.
     #[must_use]
     pub fn of_viewer(notice: &'a Notice, secrets: Secrets) -> Self {
-        Self::of(notice.seen_with(secrets))
+        Self::from_notice(notice.seen_with(secrets))
     }
 
-    fn of(notice: Cow<'a, Notice>) -> Self {
+    fn from_notice(notice: Cow<'a, Notice>) -> Self {
         Self {
             level: Word(notice.level()),
             text: notice.to_string().into(),
@@ -88,7 +88,7 @@ pub struct WaitingBody {
 impl WaitingBody {
     /// Returns a held message with its name and fields, decoded with these definitions.
     #[must_use]
-    pub fn decoded(waiting: &Waiting, registry: &Registry, secrets: Secrets) -> Self {
+    pub fn decoded(waiting: &HeldMessage, registry: &Registry, secrets: Secrets) -> Self {
         let mut body = Self::from(waiting);
         let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
         if let Some(found) = found {
@@ -103,8 +103,8 @@ impl WaitingBody {
     }
 }
 
-impl From<&Waiting> for WaitingBody {
-    fn from(waiting: &Waiting) -> Self {
+impl From<&HeldMessage> for WaitingBody {
+    fn from(waiting: &HeldMessage) -> Self {
         Self {
             session: waiting.session.0,
             dir: Word(waiting.dir),
@@ -121,7 +121,7 @@ impl From<&Waiting> for WaitingBody {
     }
 }
 
-impl From<WaitingBody> for Waiting {
+impl From<WaitingBody> for HeldMessage {
     fn from(body: WaitingBody) -> Self {
         Self {
             session: SessionId(body.session),

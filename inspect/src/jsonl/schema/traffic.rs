@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::Hex,
-    session::{Action, Datagram, HeldId, Origin, Placed, SentAt, SessionChange, State, Transit, What},
+    session::{Action, Datagram, EventKind, HeldId, Origin, Placed, SentAt, SessionChange, State, Transit},
     words::{self, Word},
 };
 use teetap_rules::{RuleId, impair::Lost};
-use teetap_wire::{Code, Dir, Note, Notes, Place, Proto, Seq, Side};
+use teetap_wire::{Code, Dir, Note, Notes, Proto, RangeOf, Seq, Side};
 
 /// A state change of a session. `R` is the form of the reason: text in lines, hex in captures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,8 +55,8 @@ impl<R> SessionBody<R> {
     }
 
     /// Returns the state change; `form` converts the reason.
-    pub fn change(self, form: impl FnOnce(R) -> Box<[u8]>) -> What {
-        What::Session(SessionChange {
+    pub fn change(self, form: impl FnOnce(R) -> Box<[u8]>) -> EventKind {
+        EventKind::Session(SessionChange {
             state: self.state.0,
             proto: self.proto.0,
             client: self.client,
@@ -149,9 +149,9 @@ impl NoteBody {
     /// Returns a note with the meaning of its code.
     pub(in crate::jsonl) fn explained(note: &Note, detail: Option<String>) -> Self {
         let place = match note.code.place() {
-            Place::Datagram => "datagram",
-            Place::Payload => "payload",
-            Place::Message => "message",
+            RangeOf::Datagram => "datagram",
+            RangeOf::Payload => "payload",
+            RangeOf::Message => "message",
         };
         Self {
             severity: note.code.severity().name().into(),
@@ -288,7 +288,7 @@ impl DatagramBody {
     }
 
     /// Returns the datagram with the bytes in its line.
-    pub(in crate::jsonl) fn datagram(&self) -> What {
+    pub(in crate::jsonl) fn datagram(&self) -> EventKind {
         let received: &[u8] = self.hex.as_ref().map_or(&[], |hex| &hex.0);
         let sent = self.hex_out.as_deref().unwrap_or_default();
         self.with_bytes(received, sent.iter().map(|hex| &*hex.0))
@@ -297,14 +297,14 @@ impl DatagramBody {
     /// Returns the datagram with the bytes of its packets; `None` if the packet counts or the received packet is
     /// missing.
     #[must_use]
-    pub fn with_bytes_of(&self, packets: &[Box<[u8]>]) -> Option<What> {
+    pub fn with_bytes_of(&self, packets: &[Box<[u8]>]) -> Option<EventKind> {
         let (was_received, _) = self.packets?;
         let (received, sent) = packets.split_at_checked(usize::from(was_received))?;
         let received: &[u8] = received.first().map_or(&[], |bytes| bytes);
         Some(self.with_bytes(received, sent.iter().map(|bytes| &**bytes)))
     }
 
-    fn with_bytes<'b>(&self, received: &'b [u8], sent: impl Iterator<Item = &'b [u8]> + Clone) -> What {
+    fn with_bytes<'b>(&self, received: &'b [u8], sent: impl Iterator<Item = &'b [u8]> + Clone) -> EventKind {
         let mut datagram = Datagram::new(self.dir.0, self.proto.0, self.origin.0, received, sent);
         datagram.leg = self.leg.map(|side| side.0);
         datagram.ordinal = self.ordinal.unwrap_or_default();
@@ -315,7 +315,7 @@ impl DatagramBody {
         let known = self.notes.iter().flatten().filter_map(NoteBody::note);
         known.for_each(|note| notes.push(note));
         datagram.notes = notes;
-        What::Datagram(datagram)
+        EventKind::Datagram(datagram)
     }
 }
 

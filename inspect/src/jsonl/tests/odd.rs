@@ -5,7 +5,7 @@ use super::*;
 /// Returns six datagrams, each as its own line followed by the line of its message.
 fn six() -> Vec<Vec<u8>> {
     let traffic = |seq| traffic(chunk(seq, 12), &[], |datagram| datagram.ordinal = seq.into());
-    let whats: Vec<What> = (1..7).map(traffic).collect();
+    let whats: Vec<EventKind> = (1..7).map(traffic).collect();
     let mut out = Vec::new();
     for what in whats {
         let event = Event {

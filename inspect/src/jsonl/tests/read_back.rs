@@ -3,7 +3,7 @@
 use super::*;
 
 /// Returns events of every kind that JSON lines contain; the first one has three packets.
-fn events() -> Vec<What> {
+fn events() -> Vec<EventKind> {
     let placed = |datagram: &mut Datagram| {
         datagram.placed = [
             Placed::new(Some(Seq::new(218)), Action::Edit),
@@ -40,7 +40,7 @@ fn events() -> Vec<What> {
             lost: Some(Lost::Loss),
             ..Transit::default()
         };
-        What::Connless(Connless {
+        EventKind::Connless(Connless {
             link: sent.into_iter().map(lost).collect(),
             ..connless(Dir::S2c, b"\xff\xff\xff\xff\xff\xffanything", sent)
         })
@@ -60,11 +60,11 @@ fn events() -> Vec<What> {
             datagram.ordinal = 0;
         }),
         traffic(vec![1, 2], &[], |_| {}),
-        What::Session(change),
+        EventKind::Session(change),
         connless(Some(b"other")),
         connless(None),
-        What::Notice(Notice::Candidate),
-        What::Notice(Notice::HalfOpenLimit),
+        EventKind::Notice(Notice::Candidate),
+        EventKind::Notice(Notice::HalfOpenLimit),
         answer(Ok(())),
         answer(Err("the message is not held".into())),
     ]
@@ -106,15 +106,15 @@ fn the_numbers_of_datagrams_in_a_capture_are_read_back() {
         ..style(Verbosity::Bytes)
     };
     let mut datagram = traffic(chunk(1, 2), &[], |_| {});
-    let mut outside = What::Connless(connless(
+    let mut outside = EventKind::Connless(connless(
         Dir::C2s,
         b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3",
         None,
     ));
     for (frame, what) in (7..).zip([&mut datagram, &mut outside]) {
         match what {
-            What::Datagram(datagram) => datagram.ends.frame = Some(frame),
-            What::Connless(connless) => connless.ends.frame = Some(frame),
+            EventKind::Datagram(datagram) => datagram.ends.frame = Some(frame),
+            EventKind::Connless(connless) => connless.ends.frame = Some(frame),
             _ => unreachable!(),
         }
     }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs::File, io::BufReader, path::Path};
 
 use teetap_capture::{Item, Playback};
-use teetap_proxy::session::{Event, What};
+use teetap_proxy::session::{Event, EventKind};
 
 use super::*;
 use crate::Decoder;
@@ -83,7 +83,7 @@ fn recordings_with_losses_have_no_errors() {
                 random = random
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1_442_695_040_888_963_407);
-                !matches!(event.what, What::Datagram(_)) || !(random >> 33).is_multiple_of(every)
+                !matches!(event.what, EventKind::Datagram(_)) || !(random >> 33).is_multiple_of(every)
             });
             let counts = counts(kept);
             for code in OF_STREAMS

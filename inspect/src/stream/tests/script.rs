@@ -1,7 +1,7 @@
 //! Plays a scripted session and collects the notes of its datagrams.
 
 use teetap_proxy::session::{
-    Connless, Datagram, Ends, Event, Notice, Origin, Placed, SessionId, State, Time, What,
+    Connless, Datagram, Ends, Event, EventKind, Notice, Origin, Placed, SessionId, State, Time,
 };
 use teetap_wire::{
     Code, Dir, Flags, Header, Note, Proto, Seq, Token,
@@ -63,13 +63,13 @@ impl Script {
 
     /// Changes the state of the session.
     pub(super) fn state(&mut self, state: State) {
-        let what = What::Session(session(state, self.proto));
+        let what = EventKind::Session(session(state, self.proto));
         self.event(what);
     }
 
     /// Plays a notice of a recording.
     pub(super) fn notice(&mut self, notice: Notice) {
-        self.event(What::Notice(notice));
+        self.event(EventKind::Notice(notice));
     }
 
     /// Returns the bytes of the named message, with arbitrary fields.
@@ -161,7 +161,7 @@ impl Script {
 
     /// Sends a datagram outside a connection.
     pub(super) fn connless(&mut self, dir: Dir, bytes: &[u8]) -> Vec<(Code, String)> {
-        let decoded = self.event(What::Connless(Connless {
+        let decoded = self.event(EventKind::Connless(Connless {
             dir,
             client: ([127, 0, 0, 1], 50_000).into(),
             bytes: bytes.into(),
@@ -222,15 +222,15 @@ impl Script {
         notes(&self.event(self.what(dir, bytes, |_| {})))
     }
 
-    fn what(&self, dir: Dir, bytes: &[u8], change: impl FnOnce(&mut Datagram)) -> What {
+    fn what(&self, dir: Dir, bytes: &[u8], change: impl FnOnce(&mut Datagram)) -> EventKind {
         let bytes: &'static [u8] = bytes.to_vec().leak();
         let mut datagram = Datagram::new(dir, self.proto, Origin::Peer, bytes, [bytes].into_iter());
         datagram.ordinal = 100;
         change(&mut datagram);
-        What::Datagram(datagram)
+        EventKind::Datagram(datagram)
     }
 
-    fn event(&mut self, what: What) -> DecodedEvent {
+    fn event(&mut self, what: EventKind) -> DecodedEvent {
         self.decoder.decode(Event {
             at: Time(self.at),
             session: Some(SessionId(self.session)),

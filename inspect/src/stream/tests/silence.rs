@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_proxy::session::{Event, Notice, State, Time, What};
+use teetap_proxy::session::{Event, EventKind, Notice, State, Time};
 use teetap_wire::Side;
 
 use super::*;
@@ -12,7 +12,7 @@ fn due(script: &mut Script, before: u64) -> Vec<(u64, Notice)> {
     let mut found = Vec::new();
     while let Some(decoded) = script.decoder.due(Time(before * 1000)) {
         let Event { at, what, .. } = decoded.event;
-        if let What::Notice(notice @ Notice::PeerSilent { .. }) = what {
+        if let EventKind::Notice(notice @ Notice::PeerSilent { .. }) = what {
             found.push((at.0 / 1000, notice));
         }
     }

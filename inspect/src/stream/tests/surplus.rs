@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::*;
 
 /// Returns the texts of the notes with the given code.
-fn of(code: Code, notes: Vec<(Code, String)>) -> Vec<String> {
+fn with_code(code: Code, notes: Vec<(Code, String)>) -> Vec<String> {
     let notes = notes.into_iter().filter(|(found, _)| *found == code);
     notes.map(|(_, text)| text).collect()
 }
@@ -26,7 +26,7 @@ fn much_for_an_address_that_has_proven_nothing_is_noted() {
             let mut found = Vec::new();
             for _ in 0..30 {
                 script.at += 10_000;
-                found.extend(of(
+                found.extend(with_code(
                     Code::Amplified,
                     script.send(Dir::S2c, 0, &[(None, false, &large)]),
                 ));
@@ -68,7 +68,7 @@ fn much_for_one_request_of_a_browser_is_noted_and_little_for_many_is_not() {
             .concat();
             found.extend(script.connless(Dir::S2c, &reply));
         }
-        let found = of(Code::Amplified, found);
+        let found = with_code(Code::Amplified, found);
         assert_eq!(
             found.len(),
             usize::from(is_noted),
@@ -109,7 +109,7 @@ fn requests_for_the_next_message_are_needless_however_often_it_comes() {
         let mut found = Vec::new();
         for _ in 0..40 {
             script.at += 10_000;
-            found.extend(of(Code::ResendNeedless, script.request(Dir::C2s, 0)));
+            found.extend(with_code(Code::ResendNeedless, script.request(Dir::C2s, 0)));
             script.resend(Dir::S2c, 0, &[1]);
         }
         let expected = "got 16 requests within 0.1 s, expected at most 0: one for each vital message that may be ahead of another";
@@ -129,7 +129,7 @@ fn more_requests_than_messages_are_noted_once() {
                     // Each of these messages is ahead of a missing message.
                     script.vital(Dir::S2c, 0, number + 1);
                 }
-                found.extend(of(Code::ResendNeedless, script.request(Dir::C2s, 0)));
+                found.extend(with_code(Code::ResendNeedless, script.request(Dir::C2s, 0)));
             }
             let expected = if with_messages {
                 vec![]

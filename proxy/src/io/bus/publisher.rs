@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering, mpsc};
 
 use super::ring::Counts;
-use crate::session::{Event, Notice, What};
+use crate::session::{Event, EventKind, Notice};
 
 /// Maximum bytes of events that wait for the worker. The worker polls every few milliseconds; this limit
 /// allows for a second of 500 Mbit/s in which the worker gets no CPU time.
@@ -60,23 +60,25 @@ impl Publisher {
 /// Returns true for an event that watchers need immediately, because a message is held until one of them
 /// answers.
 pub(super) const fn is_awaited(event: &Event) -> bool {
-    matches!(event.what, What::Notice(Notice::Held { .. }))
+    matches!(event.what, EventKind::Notice(Notice::Held { .. }))
 }
 
 /// Returns true for an event that ends the run. Such an event is queued even if others are dropped.
 const fn ends_run(event: &Event) -> bool {
     matches!(
         event.what,
-        What::Notice(Notice::AssertionFailed { .. } | Notice::ExitRequested { .. })
+        EventKind::Notice(Notice::AssertionFailed { .. } | Notice::ExitRequested { .. })
     )
 }
 
 /// Returns the bytes that a queued event uses.
 pub(super) fn size_of_event(event: &Event) -> usize {
     let owned = match &event.what {
-        What::Datagram(datagram) => datagram.owned(),
-        What::Connless(connless) => connless.bytes.len() + connless.sent.as_deref().map_or(0, <[u8]>::len),
-        What::Session(_) | What::Notice(_) | What::Answer(_) => 0,
+        EventKind::Datagram(datagram) => datagram.owned(),
+        EventKind::Connless(connless) => {
+            connless.bytes.len() + connless.sent.as_deref().map_or(0, <[u8]>::len)
+        }
+        EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => 0,
     };
     size_of::<Event>() + owned
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::*;
-use crate::session::{Event, Notice, Time, What};
+use crate::session::{Event, EventKind, Notice, Time};
 
 /// A stage that counts its events and gaps.
 #[derive(Default)]
@@ -47,7 +47,7 @@ fn event(number: u64) -> Event {
     Event {
         at: Time(number),
         session: None,
-        what: What::Notice(Notice::Candidate),
+        what: EventKind::Notice(Notice::Candidate),
     }
 }
 
@@ -87,7 +87,7 @@ fn datagrams_are_numbered_and_nothing_else() {
         publisher.publish(match at % 2 {
             0 => event(at),
             _ => Event {
-                what: What::Datagram(datagram),
+                what: EventKind::Datagram(datagram),
                 ..event(at)
             },
         });
@@ -202,7 +202,7 @@ fn events_that_end_the_run_have_room_under_a_flood() {
     };
     let publish = |publisher: &mut Publisher, what: Notice| {
         publisher.publish(Event {
-            what: What::Notice(what),
+            what: EventKind::Notice(what),
             ..event(1)
         });
     };
@@ -218,7 +218,7 @@ fn events_that_end_the_run_have_room_under_a_flood() {
         });
         seen.collect::<Vec<_>>()
     };
-    let expected: Vec<_> = ends().map(|what| format!("{:?}", What::Notice(what))).into();
+    let expected: Vec<_> = ends().map(|what| format!("{:?}", EventKind::Notice(what))).into();
     // From a full queue up to twice its size, including the events themselves.
     let most = 2 * publisher::QUEUE - 2 * size_of::<Event>();
     for queued in [publisher::QUEUE, most] {
@@ -409,7 +409,7 @@ fn a_held_message_rings_at_once_and_nothing_else_does() {
     let hour = Duration::from_secs(3600);
     let running = std::thread::spawn(move || worker.run_each(hour, crate::io::Clock::start()));
     let held = |held| Event {
-        what: What::Notice(Notice::Held {
+        what: EventKind::Notice(Notice::Held {
             dir: teetap_wire::Dir::C2s,
             held: NonZeroU32::new(held).unwrap(),
             rule: "pause".into(),

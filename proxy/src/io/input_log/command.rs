@@ -14,7 +14,7 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-use super::Happened;
+use super::LoggedInput;
 use crate::{
     session::{Command, CommandId},
     words::variants,
@@ -26,7 +26,7 @@ const ID: &str = "id";
 /// The names of commands.
 static COMMANDS: LazyLock<&[&str]> = LazyLock::new(variants::<Command>);
 
-impl Serialize for Happened {
+impl Serialize for LoggedInput {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Command { id, command } => Numbered(*id, command).serialize(serializer),
@@ -36,7 +36,7 @@ impl Serialize for Happened {
     }
 }
 
-impl<'de> Deserialize<'de> for Happened {
+impl<'de> Deserialize<'de> for LoggedInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_enum("Happened", &[], Any)
     }
@@ -76,26 +76,26 @@ impl Serialize for Fields<'_> {
 struct Any;
 
 impl<'de> de::Visitor<'de> for Any {
-    type Value = Happened;
+    type Value = LoggedInput;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an input")
     }
 
-    fn visit_enum<A: EnumAccess<'de>>(self, input: A) -> Result<Happened, A::Error> {
+    fn visit_enum<A: EnumAccess<'de>>(self, input: A) -> Result<LoggedInput, A::Error> {
         let (name, fields): (String, _) = input.variant()?;
         if COMMANDS.contains(&name.as_str()) {
             let mut fields: Map<String, Value> = fields.newtype_variant()?;
             let id = fields.remove(ID).ok_or_else(|| de::Error::missing_field(ID))?;
             let id = u64::deserialize(id).map_err(de::Error::custom)?;
             let command = Value::Object(Map::from_iter([(name, Value::Object(fields))]));
-            return Ok(Happened::Command {
+            return Ok(LoggedInput::Command {
                 id: CommandId(id),
                 command: Command::deserialize(command).map_err(de::Error::custom)?,
             });
         }
         // The derived function, which does not cover commands.
-        Happened::deserialize(EnumAccessDeserializer::new(Other { name, fields }))
+        LoggedInput::deserialize(EnumAccessDeserializer::new(Other { name, fields }))
     }
 }
 

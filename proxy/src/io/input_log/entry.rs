@@ -7,7 +7,7 @@ use std::{net::SocketAddr, sync::Arc};
 use serde::{Deserialize, Serialize};
 use teetap_rules::Program;
 
-use super::{Hex, Wanted};
+use super::{Hex, LoggedOutput};
 use crate::io::journal::DecisionLine;
 use crate::session::{Command, CommandId, Input, ListenerId, Speaks, UpstreamId};
 
@@ -22,10 +22,10 @@ pub struct Entry {
     pub at: u64,
     /// The input.
     #[serde(rename = "in")]
-    pub input: Happened,
+    pub input: LoggedInput,
     /// The outputs, in order, without events.
     #[serde(rename = "out")]
-    pub outputs: Vec<Wanted>,
+    pub outputs: Vec<LoggedOutput>,
 }
 
 /// An [`Input`] that owns its bytes. Sockets and sessions are written as the numbers in
@@ -33,7 +33,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are those of the inputs")]
-pub enum Happened {
+pub enum LoggedInput {
     /// [`Input::FromClient`].
     FromClient {
         listener: u32,
@@ -79,16 +79,16 @@ impl Entry {
     pub(super) fn size(&self) -> usize {
         let outputs = self.outputs.iter().map(|output| {
             let bytes = match output {
-                Wanted::Open { .. } | Wanted::Listen { .. } | Wanted::Close(_) => 0,
-                Wanted::ToClient { bytes, .. } | Wanted::ToServer { bytes, .. } => bytes.0.len(),
+                LoggedOutput::Open { .. } | LoggedOutput::Listen { .. } | LoggedOutput::Close(_) => 0,
+                LoggedOutput::ToClient { bytes, .. } | LoggedOutput::ToServer { bytes, .. } => bytes.0.len(),
             };
-            size_of::<Wanted>() + bytes
+            size_of::<LoggedOutput>() + bytes
         });
         size_of::<Self>() + self.input.bytes() + outputs.sum::<usize>()
     }
 }
 
-impl Happened {
+impl LoggedInput {
     /// Returns the input that this entry records. `compile` compiles the text of a program.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ impl Happened {
     }
 }
 
-impl From<&Input<'_>> for Happened {
+impl From<&Input<'_>> for LoggedInput {
     fn from(input: &Input<'_>) -> Self {
         match input {
             Input::FromClient {

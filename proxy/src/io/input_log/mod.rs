@@ -30,12 +30,12 @@ mod replay;
 mod wanted;
 
 pub use crate::{hex::Hex, words::Word};
-pub use entry::{Compile, Entry, Happened};
+pub use entry::{Compile, Entry, LoggedInput};
 pub use header::{Core, Definitions, End, Header, Reason, VERSION};
 pub use reader::{Cut, ReadError, Reader};
 pub use recorder::{Recorder, start};
 pub use replay::{Checked, Difference, Texts, check};
-pub use wanted::Wanted;
+pub use wanted::LoggedOutput;
 
 #[cfg(test)]
 mod tests;

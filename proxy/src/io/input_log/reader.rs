@@ -7,7 +7,7 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{End, Entry, Happened, Header, Reason, VERSION, Wanted, header::OLDEST};
+use super::{End, Entry, Header, LoggedInput, LoggedOutput, Reason, VERSION, header::OLDEST};
 
 /// Maximum size in bytes of a line. The longest lines are far shorter: a proxy with the maximum number
 /// of sessions writes them when it shuts down.
@@ -81,8 +81,8 @@ struct Version {
 struct Line {
     t: Option<u64>,
     #[serde(rename = "in")]
-    input: Option<Happened>,
-    out: Option<Vec<Wanted>>,
+    input: Option<LoggedInput>,
+    out: Option<Vec<LoggedOutput>>,
     end: Option<End>,
 }
 

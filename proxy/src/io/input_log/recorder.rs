@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::{End, Entry, Happened, Header, Reason, Wanted};
+use super::{End, Entry, Header, LoggedInput, LoggedOutput, Reason};
 use crate::{
     io::log_file::{self, Fault, Log, LogEntry, LogError, LogSender, Writing},
     session::{Input, Output, Time},
@@ -38,7 +38,7 @@ impl Recorder {
         if self.sender.is_open() {
             self.open = Some(Entry {
                 at: at.0,
-                input: Happened::from(input),
+                input: LoggedInput::from(input),
                 outputs: Vec::new(),
             });
         }
@@ -47,7 +47,7 @@ impl Recorder {
     /// Appends an output of the core to the entry.
     pub fn output(&mut self, output: &Output<'_>) {
         if let Some(open) = &mut self.open
-            && let Some(wanted) = Wanted::of(output)
+            && let Some(wanted) = LoggedOutput::from_output(output)
         {
             open.outputs.push(wanted);
         }

@@ -5,7 +5,7 @@ use std::{fmt, io::BufRead};
 use teetap_rules::Program;
 use teetap_wire::def::Registry;
 
-use super::{Compile, Cut, Definitions, Entry, Happened, Header, ReadError, Reader, Wanted};
+use super::{Compile, Cut, Definitions, Entry, Header, LoggedInput, LoggedOutput, ReadError, Reader};
 use crate::session::{Hub, Time};
 
 /// The functions that read the texts in a log.
@@ -46,9 +46,9 @@ pub struct Difference {
     /// Position of the output among the outputs of the input, from 1.
     pub output: usize,
     /// The output in the log; `None` if there are no more.
-    pub expected: Option<Wanted>,
+    pub expected: Option<LoggedOutput>,
     /// The output of the replay; `None` if there are no more.
-    pub came: Option<Wanted>,
+    pub came: Option<LoggedOutput>,
 }
 
 /// Runs a log through a new core and compares all outputs, up to the first difference.
@@ -98,7 +98,10 @@ impl Checked {
         let again = again.map_err(|error| ReadError::Program { line, error })?;
         hub.handle(Time(at), again);
         self.inputs += 1;
-        let datagram = matches!(input, Happened::FromClient { .. } | Happened::FromServer { .. });
+        let datagram = matches!(
+            input,
+            LoggedInput::FromClient { .. } | LoggedInput::FromServer { .. }
+        );
         self.received += u64::from(datagram);
         let mut expected = outputs.into_iter();
         let mut ordinal = 0;
@@ -127,9 +130,9 @@ impl Checked {
 }
 
 /// Returns the next output that is not an event.
-fn next(hub: &mut Hub) -> Option<Wanted> {
+fn next(hub: &mut Hub) -> Option<LoggedOutput> {
     while let Some(output) = hub.poll() {
-        if let Some(wanted) = Wanted::of(&output) {
+        if let Some(wanted) = LoggedOutput::from_output(&output) {
             return Some(wanted);
         }
     }
@@ -145,7 +148,11 @@ impl fmt::Display for Difference {
             expected,
             came,
         } = self;
-        let text = |wanted: &Option<Wanted>| wanted.as_ref().map_or("nothing".to_owned(), Wanted::to_string);
+        let text = |wanted: &Option<LoggedOutput>| {
+            wanted
+                .as_ref()
+                .map_or("nothing".to_owned(), LoggedOutput::to_string)
+        };
         writeln!(f, "line {line}, at {at} s, output {output} differs")?;
         writeln!(f, "  expected: {}", text(expected))?;
         write!(f, "  came:     {}", text(came))

@@ -113,36 +113,36 @@ fn bytes() -> impl Strategy<Value = Hex> {
     vec(any::<u8>(), 0..1400).prop_map(|bytes| Hex(bytes.into()))
 }
 
-fn happened() -> impl Strategy<Value = Happened> {
+fn happened() -> impl Strategy<Value = LoggedInput> {
     let error = || any::<String>().prop_map(String::into_boxed_str);
     prop_oneof![
-        (any::<u32>(), addresses(), bytes()).prop_map(|(listener, addr, bytes)| Happened::FromClient {
+        (any::<u32>(), addresses(), bytes()).prop_map(|(listener, addr, bytes)| LoggedInput::FromClient {
             listener,
             addr,
             bytes
         }),
         (any::<u32>(), addresses())
-            .prop_map(|(listener, local)| Happened::ListenerOpened { listener, local }),
-        (any::<u32>(), error()).prop_map(|(listener, error)| Happened::ListenerFailed { listener, error }),
-        (any::<u32>(), bytes()).prop_map(|(upstream, bytes)| Happened::FromServer { upstream, bytes }),
+            .prop_map(|(listener, local)| LoggedInput::ListenerOpened { listener, local }),
+        (any::<u32>(), error()).prop_map(|(listener, error)| LoggedInput::ListenerFailed { listener, error }),
+        (any::<u32>(), bytes()).prop_map(|(upstream, bytes)| LoggedInput::FromServer { upstream, bytes }),
         (any::<u32>(), addresses())
-            .prop_map(|(upstream, local)| Happened::UpstreamOpened { upstream, local }),
+            .prop_map(|(upstream, local)| LoggedInput::UpstreamOpened { upstream, local }),
         (any::<u32>(), error(), any::<bool>()).prop_map(|(upstream, error, exhausted)| {
-            Happened::UpstreamFailed {
+            LoggedInput::UpstreamFailed {
                 upstream,
                 error,
                 exhausted,
             }
         }),
-        (any::<u32>(), error()).prop_map(|(upstream, error)| Happened::Unreachable { upstream, error }),
-        Just(Happened::Timeout),
+        (any::<u32>(), error()).prop_map(|(upstream, error)| LoggedInput::Unreachable { upstream, error }),
+        Just(LoggedInput::Timeout),
         (option::of(any::<bool>()), option::of(any::<bool>()))
-            .prop_map(|(six, seven)| Happened::Probed { six, seven }),
-        option::of(Just(RULES.into())).prop_map(|source| Happened::Program { source, faults: None }),
-        bytes().prop_map(|reason| Happened::Shutdown { reason }),
+            .prop_map(|(six, seven)| LoggedInput::Probed { six, seven }),
+        option::of(Just(RULES.into())).prop_map(|source| LoggedInput::Program { source, faults: None }),
+        bytes().prop_map(|reason| LoggedInput::Shutdown { reason }),
         (any::<u64>(), command()).prop_map(|(id, command)| {
             let id = CommandId(id);
-            Happened::Command { id, command }
+            LoggedInput::Command { id, command }
         }),
     ]
 }
@@ -192,33 +192,33 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-fn wanted() -> impl Strategy<Value = Wanted> {
+fn wanted() -> impl Strategy<Value = LoggedOutput> {
     prop_oneof![
-        (any::<u32>(), any::<u16>()).prop_map(|(upstream, port)| Wanted::Open { upstream, port }),
-        (any::<u32>(), any::<u16>()).prop_map(|(listener, port)| Wanted::Listen { listener, port }),
-        any::<u32>().prop_map(Wanted::Close),
-        (any::<u32>(), addresses(), bytes()).prop_map(|(listener, addr, bytes)| Wanted::ToClient {
+        (any::<u32>(), any::<u16>()).prop_map(|(upstream, port)| LoggedOutput::Open { upstream, port }),
+        (any::<u32>(), any::<u16>()).prop_map(|(listener, port)| LoggedOutput::Listen { listener, port }),
+        any::<u32>().prop_map(LoggedOutput::Close),
+        (any::<u32>(), addresses(), bytes()).prop_map(|(listener, addr, bytes)| LoggedOutput::ToClient {
             listener,
             addr,
             bytes
         }),
-        (any::<u32>(), bytes()).prop_map(|(upstream, bytes)| Wanted::ToServer { upstream, bytes }),
+        (any::<u32>(), bytes()).prop_map(|(upstream, bytes)| LoggedOutput::ToServer { upstream, bytes }),
     ]
 }
 
 /// Returns the output of the core that `wanted` records.
-fn output(wanted: &Wanted) -> Output<'_> {
+fn output(wanted: &LoggedOutput) -> Output<'_> {
     match wanted {
-        Wanted::Open { upstream, port } => Output::OpenUpstream {
+        LoggedOutput::Open { upstream, port } => Output::OpenUpstream {
             upstream: UpstreamId(*upstream),
             port: *port,
         },
-        Wanted::Listen { listener, port } => Output::OpenListener {
+        LoggedOutput::Listen { listener, port } => Output::OpenListener {
             listener: ListenerId(*listener),
             port: *port,
         },
-        Wanted::Close(upstream) => Output::CloseUpstream(UpstreamId(*upstream)),
-        Wanted::ToClient {
+        LoggedOutput::Close(upstream) => Output::CloseUpstream(UpstreamId(*upstream)),
+        LoggedOutput::ToClient {
             listener,
             addr,
             bytes,
@@ -227,7 +227,7 @@ fn output(wanted: &Wanted) -> Output<'_> {
             addr: *addr,
             bytes: &bytes.0,
         },
-        Wanted::ToServer { upstream, bytes } => Output::ToServer {
+        LoggedOutput::ToServer { upstream, bytes } => Output::ToServer {
             upstream: UpstreamId(*upstream),
             bytes: &bytes.0,
         },
@@ -296,13 +296,13 @@ const COMMANDS: [&str; 12] = [
 #[test]
 fn commands_keep_their_names_and_fields() {
     for line in COMMANDS {
-        let read: Happened = serde_json::from_str(line).unwrap();
-        assert!(matches!(read, Happened::Command { .. }), "{line}");
+        let read: LoggedInput = serde_json::from_str(line).unwrap();
+        assert!(matches!(read, LoggedInput::Command { .. }), "{line}");
         assert_eq!(serde_json::to_string(&read).unwrap(), line);
     }
     // The fields may be in any order.
     let first = r#"{"release_one":{"id":3,"session":2,"dir":"c2s","held":4}}"#;
-    let read = |line: &str| serde_json::from_str::<Happened>(line).map_err(|error| error.to_string());
+    let read = |line: &str| serde_json::from_str::<LoggedInput>(line).map_err(|error| error.to_string());
     assert_eq!(read(first), read(COMMANDS[2]));
     for (line, why) in [
         (r#"{"resync":{"session":1}}"#, "missing field `id`"),

@@ -11,7 +11,7 @@ use crate::session::Output;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are those of the outputs")]
-pub enum Wanted {
+pub enum LoggedOutput {
     /// [`Output::OpenUpstream`].
     Open { upstream: u32, port: u16 },
     /// [`Output::OpenListener`].
@@ -28,10 +28,10 @@ pub enum Wanted {
     ToServer { upstream: u32, bytes: Hex },
 }
 
-impl Wanted {
+impl LoggedOutput {
     /// Returns the output for the log; `None` for an event, which has no effect on the network.
     #[must_use]
-    pub fn of(output: &Output<'_>) -> Option<Self> {
+    pub fn from_output(output: &Output<'_>) -> Option<Self> {
         Some(match output {
             Output::OpenUpstream { upstream, port } => Self::Open {
                 upstream: upstream.0,
@@ -66,7 +66,7 @@ impl Wanted {
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for LoggedOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open { upstream, port } => {

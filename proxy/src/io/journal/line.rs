@@ -38,7 +38,7 @@ pub struct End {
 /// A line between the first and the last one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Line {
+pub enum JournalRecord {
     /// A decision.
     Decision(DecisionLine),
     /// The rules were replaced.

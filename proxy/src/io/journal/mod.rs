@@ -24,7 +24,7 @@ mod line;
 mod reader;
 mod writer;
 
-pub use line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, VERSION};
+pub use line::{DecisionLine, End, EntryLine, Header, JournalRecord, RulesLine, VERSION};
 pub use reader::{Journal, JournalError};
 pub(super) use writer::{JournalWriter, start};
 

@@ -8,7 +8,7 @@ use teetap_rules::Decision;
 
 use crate::io::{files::read_given, log_file::append};
 
-use super::line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, VERSION};
+use super::line::{DecisionLine, End, EntryLine, Header, JournalRecord, RulesLine, VERSION};
 
 /// Maximum size of a journal in bytes.
 const MAX_FILE: u64 = 256 << 20;
@@ -109,7 +109,7 @@ impl Journal {
         let mut count = 0;
         let _never_fails = append(&mut bytes, &self.header);
         for decision in decisions {
-            let _never_fails = append(&mut bytes, &Line::Decision(DecisionLine::new(decision)));
+            let _never_fails = append(&mut bytes, &JournalRecord::Decision(DecisionLine::new(decision)));
             count += 1;
         }
         let end = "complete".to_owned();

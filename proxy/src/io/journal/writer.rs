@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use teetap_rules::{By, Decision};
 
-use super::line::{DecisionLine, End, EntryLine, Header, Line, RulesLine, seconds};
+use super::line::{DecisionLine, End, EntryLine, Header, JournalRecord, RulesLine, seconds};
 use crate::{
     io::log_file::{self, Fault, Log, LogEntry, LogError, LogSender, Writing},
     session::Time,
@@ -20,7 +20,7 @@ pub(in crate::io) struct JournalWriter(LogSender<Entry>);
 enum Entry {
     Decision(Decision),
     Rules(Time, Option<String>),
-    Entered(teetap_rules::Entry),
+    Entered(teetap_rules::GameEntry),
 }
 
 /// Creates the file and starts the writer.
@@ -41,7 +41,7 @@ impl JournalWriter {
     }
 
     /// Records clients that entered the game.
-    pub(in crate::io) fn entries(&mut self, entries: Vec<teetap_rules::Entry>) {
+    pub(in crate::io) fn entries(&mut self, entries: Vec<teetap_rules::GameEntry>) {
         for entry in entries {
             self.0.push(Entry::Entered(entry));
         }
@@ -87,12 +87,12 @@ impl LogEntry for Entry {
 
     fn line(&self) -> impl Serialize {
         match self {
-            Self::Decision(decision) => Line::Decision(DecisionLine::new(decision)),
-            Self::Rules(at, rules) => Line::Rules(RulesLine {
+            Self::Decision(decision) => JournalRecord::Decision(DecisionLine::new(decision)),
+            Self::Rules(at, rules) => JournalRecord::Rules(RulesLine {
                 t: seconds(at.0),
                 rules: rules.clone(),
             }),
-            Self::Entered(entry) => Line::Entered(EntryLine {
+            Self::Entered(entry) => JournalRecord::Entered(EntryLine {
                 t: seconds(entry.at),
                 session: entry.session,
                 entered_us: entry.after,

@@ -16,7 +16,7 @@ use super::{
     strangers::Kind,
 };
 use crate::session::{
-    ClientAddr, What,
+    ClientAddr, EventKind,
     link::{Opened, Standing},
     outbox::Destination,
     tokens::Purpose,
@@ -302,7 +302,7 @@ impl Hub {
         }
         if named_otherwise {
             let slot = self.sessions.slot(addr);
-            let notice = What::Notice(Notice::OtherName);
+            let notice = EventKind::Notice(Notice::OtherName);
             self.env
                 .out
                 .event(self.env.now, slot.candidate.or(slot.current), notice);
@@ -370,7 +370,7 @@ impl Hub {
         };
         let is_answer = |named: &Token| self.tokens.token(addr.addr, Purpose::Named(*named)) == shown;
         if named == Token::TKEN && self.env.config.heals {
-            return self.named.of(addr.addr).find(is_answer).map(Some);
+            return self.named.tokens_named_by(addr.addr).find(is_answer).map(Some);
         }
         // A server's token does not depend on the client's. The server accepts a CONNECT that names another
         // token than the TOKEN request did, and uses that token (Teeworlds 0.7.5, network_conn.cpp and
@@ -381,7 +381,7 @@ impl Hub {
     /// Returns true if the proxy gave the token `shown` to this address, in answer to a request that named `named`
     /// or an earlier token, and if the client's server would still accept a token of that age.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
-        let mut requested = std::iter::once(named).chain(self.named.of(addr.addr));
+        let mut requested = std::iter::once(named).chain(self.named.tokens_named_by(addr.addr));
         let named = requested.find(|named| self.tokens.token(addr.addr, Purpose::Named(*named)) == shown);
         let is_over = |at| self.env.now.since(at) > TOKEN_LIFE && !self.families.keep_tokens(addr.listener);
         named.is_some_and(|named| !self.named.requested_at(addr.addr, named).is_some_and(is_over))

@@ -13,9 +13,9 @@ use teetap_wire::{
     write_v7,
 };
 
-use super::{Hub, Notice, Stranger, sessions::Owner, strangers::Kind};
+use super::{Hub, Notice, OpensNothing, sessions::Owner, strangers::Kind};
 use crate::session::{
-    ClientAddr, Connless, Ends, ListenerId, SessionId, Time, UpstreamId, What,
+    ClientAddr, Connless, Ends, EventKind, ListenerId, SessionId, Time, UpstreamId,
     datagram::readable,
     outbox::Destination,
     timers::{Alarm, Timer},
@@ -94,7 +94,7 @@ impl Hub {
         self.report_connless(Dir::C2s, addr, bytes, forwarded, mark);
         if let Some(Wire::V7 { .. }) = Wire::parse(bytes).filter(|_| !forwarded) {
             self.notice_stranger(Kind::UnknownSender, None, || {
-                Notice::unknown_sender(addr.addr, bytes, Stranger::BrowserToken)
+                Notice::unknown_sender(addr.addr, bytes, OpensNothing::BrowserToken)
             });
         }
     }
@@ -234,7 +234,9 @@ impl Hub {
                 link: self.env.out.transits_since(mark),
                 ends,
             };
-            self.env.out.event(self.env.now, Some(id), What::Connless(event));
+            self.env
+                .out
+                .event(self.env.now, Some(id), EventKind::Connless(event));
         }
     }
 
@@ -396,7 +398,7 @@ impl Hub {
                     frame: None,
                 },
             };
-            self.env.out.event(self.env.now, None, What::Connless(event));
+            self.env.out.event(self.env.now, None, EventKind::Connless(event));
         }
     }
 }

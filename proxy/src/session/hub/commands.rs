@@ -3,14 +3,14 @@
 use teetap_rules::{Made, RuleId};
 
 use super::{Hub, SessionId};
-use crate::session::{Command, Held, Origin, Waiting};
+use crate::session::{Command, Held, HeldMessage, Origin};
 
 /// The error if a rule to enable or disable does not exist.
 const NO_RULE: &str = "there is no such rule";
 
 impl Hub {
     /// Returns the held messages of one session or of all.
-    pub(super) fn held(&self, session: Option<SessionId>) -> Box<[Waiting]> {
+    pub(super) fn held(&self, session: Option<SessionId>) -> Box<[HeldMessage]> {
         let mut list = Vec::new();
         let links = self.sessions.links.values();
         let links = links.filter(|link| session.is_none_or(|session| session == link.id()));

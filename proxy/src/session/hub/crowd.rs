@@ -65,7 +65,7 @@ impl Cost {
     pub(super) const fn standing(self) -> Standing {
         match self {
             Self::Proved => Standing::Proved,
-            Self::Tokenless => Standing::Came,
+            Self::Tokenless => Standing::Responded,
             Self::Unproved(_) | Self::Beside | Self::Inflating => Standing::Unproved,
         }
     }
@@ -100,21 +100,21 @@ impl Crowd {
 
 /// Sessions of one standing that are not online. A session lingers if it has ended or its client is late.
 #[derive(Debug, Default)]
-struct Waiting {
+struct NotOnline {
     count: usize,
     /// The oldest session that lingers.
-    lingers: Option<Turn>,
+    lingers: Option<OpeningOrder>,
     /// Number of half-open sessions for each address, and the oldest of them.
-    by_ip: BTreeMap<IpAddr, (usize, Turn)>,
+    by_ip: BTreeMap<IpAddr, (usize, OpeningOrder)>,
     /// Number of half-open sessions of each kind, and the youngest of them. Sessions that the server has not
     /// answered count as younger.
-    by_group: BTreeMap<Group, (usize, (bool, Turn))>,
+    by_group: BTreeMap<Group, (usize, (bool, OpeningOrder))>,
 }
 
 /// The position of a session in the order of opening.
-type Turn = (Time, SessionId);
+type OpeningOrder = (Time, SessionId);
 
-impl Waiting {
+impl NotOnline {
     fn add(&mut self, link: &Link, now: Time) {
         self.count += 1;
         let turn = (link.opened_at(), link.id());
@@ -186,7 +186,7 @@ impl Hub {
             return false;
         }
         let standing = cost.standing();
-        let mut waiting = Waiting::default();
+        let mut waiting = NotOnline::default();
         let links = self.sessions.links.values();
         let links = links.filter(|link| !link.is_online() && link.standing() == standing);
         let now = self.env.now;
@@ -261,7 +261,7 @@ mod tests {
             let by_group = counts
                 .clone()
                 .map(|(listener, count)| (group(listener), (*count, (true, (Time(0), SessionId(listener))))));
-            let waiting = Waiting {
+            let waiting = NotOnline {
                 count: counts.map(|(_, count)| count).sum(),
                 lingers: None,
                 by_ip: BTreeMap::new(),

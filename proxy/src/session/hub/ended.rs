@@ -37,7 +37,7 @@ impl Ended {
     }
 
     /// Returns the ended sessions of an address.
-    fn of(&self, client: ClientAddr) -> impl Iterator<Item = EndedLeg> {
+    fn legs_at(&self, client: ClientAddr) -> impl Iterator<Item = EndedLeg> {
         let all = (client, 0)..=(client, u32::MAX);
         self.legs.range(all).map(|(_, leg)| *leg)
     }
@@ -48,7 +48,10 @@ impl Hub {
     /// the session that was answered is forgotten. Returns false if the datagram is not such an ACCEPT.
     pub(super) fn admit_late(&mut self, addr: ClientAddr, slot: Slot, bytes: &[u8]) -> bool {
         let scratch = &mut self.scratch;
-        let leg = self.ended.of(addr).find(|leg| leg.is_accepted(bytes, scratch));
+        let leg = self
+            .ended
+            .legs_at(addr)
+            .find(|leg| leg.is_accepted(bytes, scratch));
         let Some(leg) = leg.filter(|_| slot.current.is_none()) else {
             return false;
         };
@@ -59,7 +62,7 @@ impl Hub {
     /// Answers a client that shows the token of an ended session. Returns false if it does not show one.
     pub(super) fn answer_ended(&mut self, addr: ClientAddr, bytes: &[u8]) -> bool {
         let scratch = &mut self.scratch;
-        let leg = self.ended.of(addr).find(|leg| leg.is_due(bytes, scratch));
+        let leg = self.ended.legs_at(addr).find(|leg| leg.is_due(bytes, scratch));
         let Some(leg) = leg else { return false };
         self.stats.refused += 1;
         let mut payload = Vec::new();

@@ -33,7 +33,7 @@ impl Families {
     /// Records an answer of the server behind a listen socket.
     pub(super) fn answered(&mut self, listener: ListenerId, proto: Proto) {
         if listener == ListenerId::FIRST {
-            self.speaks.has_answered(Family::of(proto));
+            self.speaks.has_answered(Family::from_proto(proto));
         }
     }
 
@@ -76,7 +76,7 @@ impl Hub {
     /// Reports a session if the server will not answer its client.
     pub(super) fn report_family(&mut self, id: SessionId) {
         if let Some(link) = self.sessions.links.get(&id) {
-            let (client, speaks) = (link.client_addr(), Family::of(link.requested()));
+            let (client, speaks) = (link.client_addr(), Family::from_proto(link.requested()));
             self.notice_family(client, speaks, Some(id));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Hub, Link, ListenerId, Notice, What};
+use super::{EventKind, Hub, Link, ListenerId, Notice};
 
 impl Hub {
     pub(super) fn on_listener_opened(&mut self, listener: ListenerId, local: SocketAddr) {
@@ -13,7 +13,7 @@ impl Hub {
             server,
             listen: local,
         };
-        self.env.out.event(self.env.now, None, What::Notice(opened));
+        self.env.out.event(self.env.now, None, EventKind::Notice(opened));
         self.resume_all();
     }
 

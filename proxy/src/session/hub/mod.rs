@@ -19,7 +19,7 @@ mod stats;
 mod strangers;
 mod unproven;
 
-use teetap_rules::{Decision, Entry, Report};
+use teetap_rules::{Decision, GameEntry, Report};
 use teetap_wire::{Code, First, Scratch, Side, Token, detect, is_connless};
 
 use self::{
@@ -28,15 +28,15 @@ use self::{
     ended::Ended,
     families::Families,
     named::NamedTokens,
-    outside::Late,
+    outside::DelayedConnless,
     sessions::{Owner, Sessions},
     stateless::Stateless,
     strangers::{Kind, Strangers},
 };
 use super::{
-    Answer, ClientAddr, Command, Config, Input, ListenerId, Notice, Output, Route, SessionId, Stranger, Time,
-    UpstreamId, What,
-    link::{Browsing, Env, Link, Taken, Work},
+    Answer, ClientAddr, Command, Config, EventKind, Input, ListenerId, Notice, OpensNothing, Output, Route,
+    SessionId, Time, UpstreamId,
+    link::{Admission, Browsing, Buffers, Env, Link},
     outbox::{Destination, Outbox},
     redirect::Listeners,
     timers::{Alarm, Timer, Timers},
@@ -52,7 +52,7 @@ pub struct Hub {
     scratch: Scratch,
     sessions: Sessions,
     browser: Browser,
-    late: Late,
+    late: DelayedConnless,
     /// Alarm for the departure of the next queued datagram that belongs to no session.
     browsing_alarm: Alarm,
     tokens: Tokens,
@@ -78,7 +78,7 @@ impl Hub {
                 now: Time::ZERO,
                 out: Outbox::new(config.events),
                 config,
-                work: Work::default(),
+                work: Buffers::default(),
                 program: None,
                 shared: teetap_rules::Shared::default(),
                 outside: None,
@@ -88,7 +88,7 @@ impl Hub {
             scratch: Scratch::default(),
             sessions: Sessions::default(),
             browser: Browser::default(),
-            late: Late::default(),
+            late: DelayedConnless::default(),
             browsing_alarm: Alarm::default(),
             named: NamedTokens::default(),
             crowd: Crowd::default(),
@@ -159,7 +159,7 @@ impl Hub {
                 };
                 self.env
                     .out
-                    .event(self.env.now, command.session(), What::Answer(answer));
+                    .event(self.env.now, command.session(), EventKind::Answer(answer));
             }
             Input::Shutdown { reason } => self.each_link(|link, env| {
                 // The peers get their CLOSE regardless of links and rules.
@@ -207,7 +207,7 @@ impl Hub {
 
     /// Removes and returns the entries into the game since the last call. There are none unless a program is
     /// set and decisions are recorded.
-    pub fn entries(&mut self) -> Vec<Entry> {
+    pub fn entries(&mut self) -> Vec<GameEntry> {
         self.env.shared.entries()
     }
 
@@ -276,7 +276,7 @@ impl Hub {
 
     fn client_datagram(&mut self, id: SessionId, bytes: &[u8]) -> Result<(), Code> {
         match self.with_link(id, |link, scratch, env| link.on_client(bytes, scratch, env)) {
-            Some(Taken::No(code)) => Err(code),
+            Some(Admission::No(code)) => Err(code),
             _ => Ok(()),
         }
     }
@@ -310,7 +310,7 @@ impl Hub {
                 // The next request of the browser opens a new relay.
                 self.close_relay(addr);
                 let notice = Notice::UpstreamFailed { error: error.into() };
-                self.env.out.event(self.env.now, None, What::Notice(notice));
+                self.env.out.event(self.env.now, None, EventKind::Notice(notice));
             }
             None => {}
         }
@@ -325,7 +325,7 @@ impl Hub {
                 self.env.out.event(
                     self.env.now,
                     None,
-                    What::Notice(Notice::UpstreamUnreachable { error: error.into() }),
+                    EventKind::Notice(Notice::UpstreamUnreachable { error: error.into() }),
                 );
             }
             None => {}
@@ -403,8 +403,8 @@ impl Hub {
 
     fn unknown_sender(&mut self, addr: ClientAddr, bytes: &[u8]) {
         self.stats.refused += 1;
-        let what = match Stranger::of(bytes) {
-            Stranger::ForeignToken if self.is_token_reversed(addr, bytes) => Stranger::ReversedToken,
+        let what = match OpensNothing::classify(bytes) {
+            OpensNothing::ForeignToken if self.is_token_reversed(addr, bytes) => OpensNothing::ReversedToken,
             what => what,
         };
         self.notice_stranger(Kind::UnknownSender, None, || {

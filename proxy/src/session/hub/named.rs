@@ -68,7 +68,7 @@ impl NamedTokens {
     }
 
     /// Returns the tokens that an address named, newest first.
-    pub(super) fn of(&self, client: SocketAddr) -> impl Iterator<Item = Token> {
+    pub(super) fn tokens_named_by(&self, client: SocketAddr) -> impl Iterator<Item = Token> {
         let of_client = self.of.get(&client).into_iter().flatten();
         of_client.rev().map(|named| named.token)
     }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use teetap_rules::{Effect, Fate, Form, Message, Verdict};
+use teetap_rules::{Effect, Fate, Message, PacketKind, Verdict};
 use teetap_wire::{Connless as Wire, Dir, Packet, Proto, Scratch, Side, Token};
 
 use super::Hub;
 use crate::session::{
-    ClientAddr, Notice, SessionId, Time, What,
+    ClientAddr, EventKind, Notice, SessionId, Time,
     datagram::readable,
     link::connless,
     timers::{Alarm, Timer},
@@ -18,11 +18,11 @@ use crate::session::{
 const MAX_LATE: usize = 256;
 
 /// A delayed message and its route.
-type Delayed = (Way, Box<[u8]>);
+type Delayed = (ConnlessRoute, Box<[u8]>);
 
 /// Messages outside a connection that rules delay.
 #[derive(Debug, Default)]
-pub(super) struct Late {
+pub(super) struct DelayedConnless {
     /// The messages by the time at which they are forwarded and their number.
     waiting: BTreeMap<(Time, u64), Delayed>,
     next: u64,
@@ -31,7 +31,7 @@ pub(super) struct Late {
 
 /// Sender and receiver of a message outside a connection.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum ConnlessRoute {
     /// From a client's address.
     FromClient(ClientAddr),
     /// From the server to a browser.
@@ -42,19 +42,19 @@ enum Way {
 
 impl Hub {
     pub(super) fn browse_ruled(&mut self, addr: ClientAddr, bytes: &[u8]) {
-        self.pass(Way::FromClient(addr), bytes);
+        self.pass(ConnlessRoute::FromClient(addr), bytes);
     }
 
     pub(super) fn browse_back_ruled(&mut self, addr: ClientAddr, bytes: &[u8]) {
-        self.pass(Way::ToBrowser(addr), bytes);
+        self.pass(ConnlessRoute::ToBrowser(addr), bytes);
     }
 
     pub(super) fn connless_ruled(&mut self, id: SessionId, bytes: &[u8]) {
-        self.pass(Way::ToSession(id), bytes);
+        self.pass(ConnlessRoute::ToSession(id), bytes);
     }
 
     /// Forwards a message with the copies, delays and bytes that the rules decide on.
-    fn pass(&mut self, way: Way, bytes: &[u8]) {
+    fn pass(&mut self, way: ConnlessRoute, bytes: &[u8]) {
         let read = Wire::parse(readable(bytes)).filter(|_| self.env.browses());
         let Some(read) = read else {
             return self.pass_now(way, bytes);
@@ -77,15 +77,15 @@ impl Hub {
         }
     }
 
-    fn pass_now(&mut self, way: Way, bytes: &[u8]) {
+    fn pass_now(&mut self, way: ConnlessRoute, bytes: &[u8]) {
         match way {
-            Way::FromClient(addr) => self.browse(addr, bytes),
-            Way::ToBrowser(addr) => self.browse_back(addr, bytes),
-            Way::ToSession(id) => self.connless_from_game(id, bytes),
+            ConnlessRoute::FromClient(addr) => self.browse(addr, bytes),
+            ConnlessRoute::ToBrowser(addr) => self.browse_back(addr, bytes),
+            ConnlessRoute::ToSession(id) => self.connless_from_game(id, bytes),
         }
     }
 
-    fn pass_late(&mut self, way: Way, bytes: &[u8], after: Duration) {
+    fn pass_late(&mut self, way: ConnlessRoute, bytes: &[u8], after: Duration) {
         if after.is_zero() || self.late.waiting.len() >= MAX_LATE {
             return self.pass_now(way, bytes);
         }
@@ -111,20 +111,20 @@ impl Hub {
         }
     }
 
-    fn report_dropped(&mut self, way: Way, bytes: &[u8]) {
+    fn report_dropped(&mut self, way: ConnlessRoute, bytes: &[u8]) {
         let mark = self.env.out.mark();
         match way {
-            Way::FromClient(addr) => self.report_connless(Dir::C2s, addr, bytes, false, mark),
-            Way::ToBrowser(addr) => self.report_connless(Dir::S2c, addr, bytes, false, mark),
-            Way::ToSession(id) => self.report_to_session(id, bytes, false, mark),
+            ConnlessRoute::FromClient(addr) => self.report_connless(Dir::C2s, addr, bytes, false, mark),
+            ConnlessRoute::ToBrowser(addr) => self.report_connless(Dir::S2c, addr, bytes, false, mark),
+            ConnlessRoute::ToSession(id) => self.report_to_session(id, bytes, false, mark),
         }
     }
 
-    fn rule_connless(&mut self, way: Way, read: &Wire<'_>, size: usize) -> Verdict {
+    fn rule_connless(&mut self, way: ConnlessRoute, read: &Wire<'_>, size: usize) -> Verdict {
         let dir = match way {
-            Way::FromClient(_) => Dir::C2s,
-            Way::ToBrowser(_) => Dir::S2c,
-            Way::ToSession(id) => {
+            ConnlessRoute::FromClient(_) => Dir::C2s,
+            ConnlessRoute::ToBrowser(_) => Dir::S2c,
+            ConnlessRoute::ToSession(id) => {
                 let verdict = self.with_link(id, |link, _, env| link.rule_connless(read.data(), size, env));
                 return verdict.unwrap_or_default();
             }
@@ -145,7 +145,7 @@ impl Hub {
         }
         let data = [&[5][..], &token.0].concat();
         let message = Message {
-            form: Form::Control(Side::Client),
+            form: PacketKind::Control(Side::Client),
             ..connless(0, Dir::C2s, Proto::V7, (&data, size), self.env.now)
         };
         let verdict = self.rule_outside(&message);
@@ -172,7 +172,7 @@ impl Hub {
 
     fn rules_pass(&mut self, dir: Dir, proto: Proto, payload: &[u8]) -> bool {
         let message = Message {
-            form: Form::Control(Side::Client),
+            form: PacketKind::Control(Side::Client),
             ..connless(0, dir, proto, (payload, payload.len()), self.env.now)
         };
         !matches!(self.rule_outside(&message).fate, Fate::Drop | Fate::Lose { .. })
@@ -200,7 +200,7 @@ impl Hub {
                 },
                 _ => continue,
             };
-            self.env.out.event(self.env.now, None, What::Notice(notice));
+            self.env.out.event(self.env.now, None, EventKind::Notice(notice));
         }
         verdict
     }

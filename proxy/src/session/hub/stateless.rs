@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, time::Duration};
 use teetap_wire::{Control, Dir, Flags, Header, Packet, Proto, Seq, Side, Token, control, write};
 
 use super::{
-    Hub, Link, Notice, SessionId, What,
+    EventKind, Hub, Link, Notice, SessionId,
     admit::{Connect, Request},
     crowd::Cost,
     sessions::Slot,
@@ -126,7 +126,7 @@ impl Hub {
                     .into(),
             };
             self.stateless.named = Some(now);
-            self.env.out.event(now, None, What::Notice(notice));
+            self.env.out.event(now, None, EventKind::Notice(notice));
         }
     }
 
@@ -242,7 +242,7 @@ impl Hub {
     fn report_alone(&mut self, addr: ClientAddr, mut event: Datagram) {
         event.leg = Some(Side::Client);
         event.ends.client = Some(addr.addr);
-        self.env.out.event(self.env.now, None, What::Datagram(event));
+        self.env.out.event(self.env.now, None, EventKind::Datagram(event));
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Hub;
 use crate::session::{
-    ClientAddr, Notice, SessionId, Time, What,
+    ClientAddr, EventKind, Notice, SessionId, Time,
     timers::{Alarm, Timer},
 };
 
@@ -98,7 +98,7 @@ impl Hub {
         }
         if count.emitted < MOST {
             count.emitted += 1;
-            self.env.out.event(now, session, What::Notice(notice()));
+            self.env.out.event(now, session, EventKind::Notice(notice()));
         } else {
             count.suppressed += 1;
         }
@@ -122,7 +122,7 @@ impl Hub {
                     of,
                     count: suppressed,
                 };
-                self.env.out.event(now, None, What::Notice(notice));
+                self.env.out.event(now, None, EventKind::Notice(notice));
             }
         }
     }

@@ -291,7 +291,7 @@ impl Link {
             let requested = self.opened.requested;
             if datagram == self.first || is_connect(requested, &datagram, scratch) {
                 self.pass_connect(&datagram, env);
-            } else if let super::Taken::No(code) = self.on_client(&datagram, scratch, env) {
+            } else if let super::Admission::No(code) = self.on_client(&datagram, scratch, env) {
                 self.report_refused(Side::Client, &datagram, code, env);
             }
         }

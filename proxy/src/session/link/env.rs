@@ -10,7 +10,7 @@ use teetap_wire::{Dir, Note, Packet, Proto};
 
 use super::Opened;
 use crate::session::{
-    Notice, What,
+    EventKind, Notice,
     compose::Composer,
     config::Config,
     datagram::Placed,
@@ -61,7 +61,7 @@ pub(crate) struct Env {
     pub(crate) now: Time,
     pub(crate) config: Config,
     pub(crate) out: Outbox,
-    pub(crate) work: Work,
+    pub(crate) work: Buffers,
     pub(crate) program: Option<Arc<Program>>,
     /// Counts of the program's rules that all sessions share.
     pub(crate) shared: Shared,
@@ -80,7 +80,7 @@ impl Env {
         let before = named(&self.program).unwrap_or_default();
         let rules = named(&program).unwrap_or_default();
         if !(before.is_empty() && rules.is_empty()) {
-            let what = What::Notice(Notice::RulesSet { rules });
+            let what = EventKind::Notice(Notice::RulesSet { rules });
             self.out.event(self.now, None, what);
         }
         let before = std::mem::take(&mut self.shared);
@@ -137,14 +137,14 @@ impl Env {
         self.out.keep(write, |bytes| {
             let outgoing = outgoing(bytes);
             let connless = outgoing.connless;
-            let transits = lane.take(now, outgoing);
+            let transits = lane.enqueue(now, outgoing);
             shared.count_impacts(hit, lane.passed(dir, connless), lane.impacts());
             transits
         });
         if lane.has_filled() {
             let session = Some(session).filter(|session| session.0 > 0);
             self.out
-                .event(now, session, What::Notice(Notice::LinkFull { dir }));
+                .event(now, session, EventKind::Notice(Notice::LinkFull { dir }));
         }
     }
 
@@ -244,7 +244,7 @@ impl Env {
 
 /// Reused buffers.
 #[derive(Debug, Default)]
-pub(crate) struct Work {
+pub(crate) struct Buffers {
     pub(crate) composer: Composer,
     pub(crate) placed: Vec<Placed>,
     /// The chunks of the last datagram that rules only observed, each with its index and verdict.

@@ -11,14 +11,14 @@ use teetap_rules::impair::LineSet;
 use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Scratch, Seq, Side, Token, control};
 
 use super::{
-    Env, Link, Opened, Standing, Tried,
+    Env, Link, Opened, Standing, TokenlessAnswers,
     carry::{Name, is_connect},
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
-    rejoin::Asked,
-    ruled::{ControlVerdict, Later},
+    rejoin::TokenRequests,
+    ruled::{ControlVerdict, DelayQueue},
 };
 use crate::session::{
-    Notice, State, datagram::readable, handshake::Handshake, leg::Leg, redirect::Waiting,
+    Notice, State, datagram::readable, handshake::Handshake, leg::Leg, redirect::PendingRedirect,
     snapshots::Snapshots, splice::Splice, timers::Alarm,
 };
 
@@ -69,7 +69,7 @@ impl Link {
             first: Box::default(),
             shares_socket: opened.shared.is_some(),
             former: None,
-            asked: Asked::default(),
+            asked: TokenRequests::default(),
             lanes: Default::default(),
             open_lines: LineSet::ALL,
             phase: Phase::Opening(Opening {
@@ -83,15 +83,15 @@ impl Link {
                 early: early.unwrap_or_default(),
             }),
             answer: None,
-            tried: Tried::default(),
+            tried: TokenlessAnswers::default(),
             may_take_over: false,
             is_forgotten: false,
             is_ddnet: false,
             rules: None,
             snapshots: Snapshots::default(),
             unreachable_reported: None,
-            later: Later::default(),
-            waiting: Waiting::default(),
+            later: DelayQueue::default(),
+            waiting: PendingRedirect::default(),
             alarm: Alarm::default(),
         };
         link.rules = env.open_rules(&link.opened, true, None);
@@ -194,7 +194,7 @@ impl Link {
         }
         let shown = match self.client.token_in {
             Some(_) => Standing::Proved,
-            None => Standing::Came,
+            None => Standing::Responded,
         };
         self.opened.standing = self.opened.standing.max(shown);
     }

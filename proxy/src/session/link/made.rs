@@ -5,7 +5,7 @@ use teetap_rules::Made;
 use teetap_wire::{Dir, Flags, Header, Seq, Side, Trailing, control, write};
 
 use super::{Env, Link, phase::Phase};
-use crate::session::{Held, HeldId, Notice, Origin, Waiting, compose::fits};
+use crate::session::{Held, HeldId, HeldMessage, Notice, Origin, compose::fits};
 
 const NOT_ONLINE: &str = "the session is not online";
 const NOT_HELD: &str = "the message is not held";
@@ -88,12 +88,12 @@ impl Link {
     }
 
     /// Appends the held messages to `list`.
-    pub(crate) fn list_held(&self, list: &mut Vec<Waiting>) {
+    pub(crate) fn list_held(&self, list: &mut Vec<HeldMessage>) {
         if self.must_be_online().is_err() {
             return;
         }
         for (dir, splice) in [(Dir::C2s, &self.c2s), (Dir::S2c, &self.s2c)] {
-            splice.list(list, |held| Waiting {
+            splice.list(list, |held| HeldMessage {
                 session: self.id(),
                 dir,
                 proto: self.server.proto,

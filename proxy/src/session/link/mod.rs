@@ -27,20 +27,20 @@ use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 
 use self::carry::Name;
 use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, LEFT, Online, Phase, SERVER_SILENT};
-use self::rejoin::Asked;
-use self::ruled::{ControlVerdict, Later};
+use self::rejoin::TokenRequests;
+use self::ruled::{ControlVerdict, DelayQueue};
 use super::{
     ClientAddr, Notice, SessionId, State, Time, UpstreamId,
     lane::Lane,
     leg::{EndedLeg, Leg},
-    redirect::Waiting,
+    redirect::PendingRedirect,
     snapshots::Snapshots,
     splice::Splice,
     timers::Alarm,
     tokens::Tokens,
 };
 
-pub(crate) use self::env::{Browsing, Env, Work};
+pub(crate) use self::env::{Browsing, Buffers, Env};
 pub(crate) use self::ruled::connless;
 
 /// The client of a session, and the tokens with which the session starts.
@@ -79,19 +79,19 @@ pub(crate) enum Standing {
     /// The address may be forged.
     Unproved,
     /// The client has sent a packet after the handshake, without a token.
-    Came,
+    Responded,
     /// The client has sent a packet with a token of the proxy.
     Proved,
 }
 
 /// The kinds of CONNECT of one client that request tokens and that the server answered without tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tried {
+pub(crate) struct TokenlessAnswers {
     v65: bool,
     ddnet: bool,
 }
 
-impl Tried {
+impl TokenlessAnswers {
     fn add(&mut self, proto: Proto) {
         self.v65 |= proto == Proto::V65;
         self.ddnet |= proto == Proto::Ddnet;
@@ -126,7 +126,7 @@ pub(crate) struct Link {
     /// may arrive.
     former: Option<(Token, Time)>,
     /// TOKEN requests that were forwarded during the session and are not answered yet.
-    asked: Asked,
+    asked: TokenRequests,
     /// The links towards the client and towards the server.
     lanes: [Lane; 2],
     /// The link lines whose windows were open when the current datagram was received.
@@ -135,7 +135,7 @@ pub(crate) struct Link {
     /// The protocol in which the server has answered.
     answer: Option<Proto>,
     /// Further kinds of CONNECT that the server has answered without tokens.
-    tried: Tried,
+    tried: TokenlessAnswers,
     /// True if this candidate may replace the current session although its client has not shown a token.
     may_take_over: bool,
     /// True if the session has ended without a CLOSE to either peer.
@@ -149,16 +149,16 @@ pub(crate) struct Link {
     /// Time of the last report of a network failure.
     unreachable_reported: Option<Time>,
     /// Control messages that rules delay.
-    later: Later,
+    later: DelayQueue,
     /// A redirect of the server that waits for its listen socket.
-    waiting: Waiting,
+    waiting: PendingRedirect,
     /// Next time at which the hub handles timeouts of the session.
     pub(crate) alarm: Alarm,
 }
 
 /// Whether a session accepted a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum Admission {
     Yes,
     /// The datagram is invalid or belongs to another session, for this reason.
     No(Code),
@@ -255,7 +255,7 @@ impl Link {
     }
 
     /// Returns the kinds of CONNECT that the server is known to answer without tokens.
-    pub(crate) fn tried(&self) -> Tried {
+    pub(crate) fn tried(&self) -> TokenlessAnswers {
         let mut tried = self.tried;
         if self.answer == Some(Proto::V6) {
             tried.add(self.opened.requested);
@@ -290,7 +290,7 @@ impl Link {
             expects: self.client.token_out,
             ack: self.c2s.shown(),
             is_closed: !self.is_forgotten,
-            may_come: self.opened.standing == Standing::Unproved,
+            may_still_arrive: self.opened.standing == Standing::Unproved,
         })
     }
 
@@ -336,10 +336,10 @@ impl Link {
     }
 
     /// Handles a client's datagram other than a CONNECT or TOKEN request.
-    pub(crate) fn on_client(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> Taken {
+    pub(crate) fn on_client(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> Admission {
         let packet = match self.read(Side::Client, datagram, scratch, env) {
             Ok(packet) => packet,
-            Err(error) => return Taken::No(error.code()),
+            Err(error) => return Admission::No(error.code()),
         };
         match self.phase {
             Phase::Opening(_) => self.client_while_opening(datagram, &packet, env),
@@ -347,11 +347,11 @@ impl Link {
                 match self.client.check(&packet).and_then(|()| fitting(&packet)) {
                     Ok(()) => {
                         self.relay_ruled(Side::Client, datagram, &packet, env);
-                        Taken::Yes
+                        Admission::Yes
                     }
                     Err(code) => {
                         self.may_have_left(&packet);
-                        Taken::No(code)
+                        Admission::No(code)
                     }
                 }
             }
@@ -359,9 +359,9 @@ impl Link {
                 match self.client.check(&packet).and_then(|()| fitting(&packet)) {
                     Ok(()) => {
                         self.came_after_end(Side::Client, datagram, &packet, env);
-                        Taken::Yes
+                        Admission::Yes
                     }
-                    Err(code) => Taken::No(code),
+                    Err(code) => Admission::No(code),
                 }
             }
         }

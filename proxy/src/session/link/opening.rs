@@ -5,7 +5,7 @@ use std::time::Duration;
 use teetap_wire::{Code, Control, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use super::{
-    Env, Link, Taken,
+    Admission, Env, Link,
     carry::Name,
     fitting,
     phase::{Answered, Opening, Phase, REQUEST_EVERY},
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::session::{
     Notice,
-    handshake::{Accepted, Step},
+    handshake::{Accepted, HandshakeStep},
 };
 
 /// Upper bound for the measured answer time of a server. No playable connection is slower; a server that took
@@ -119,13 +119,13 @@ impl Link {
         datagram: &[u8],
         packet: &Packet<'_>,
         env: &mut Env,
-    ) -> Taken {
+    ) -> Admission {
         if let Err(code) = self.client.check(packet).and_then(|()| fitting(packet)) {
-            return Taken::No(code);
+            return Admission::No(code);
         }
         let is_close = matches!(packet.control(), Some(Control::Close { .. }));
         let Phase::Opening(opening) = &self.phase else {
-            return Taken::Yes;
+            return Admission::Yes;
         };
         if opening.was_answered || is_close && self.must_wait() {
             return self.answered_while_opening(datagram, packet, env);
@@ -138,7 +138,7 @@ impl Link {
         } else {
             return self.raw_while_opening(datagram, packet, env);
         }
-        Taken::Yes
+        Admission::Yes
     }
 
     /// Handles a control message of the client that rules have delayed. It was reported when it was received.
@@ -157,19 +157,19 @@ impl Link {
 
     /// Forwards, unchanged, a datagram that the client sent before it could know a token. Servers with tokens
     /// ignore it.
-    fn raw_while_opening(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> Taken {
+    fn raw_while_opening(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> Admission {
         for proto in [Proto::V6, Proto::V65] {
             let mut scratch = Scratch::new();
             if let Ok(packet) = Packet::parse(proto, datagram, &mut scratch)
                 && let Err(code) = fitting(&packet)
             {
-                return Taken::No(code);
+                return Admission::No(code);
             }
         }
         let came = self.control_came(Side::Client, datagram, packet, env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
         match came {
-            ControlVerdict::Not => return Taken::Yes,
+            ControlVerdict::Not => return Admission::Yes,
             ControlVerdict::AsItIs => self.pass_raw(datagram, env),
             ControlVerdict::Times(bytes, times) => (0..times).for_each(|_| self.pass_raw(&bytes, env)),
         }
@@ -178,12 +178,12 @@ impl Link {
         {
             opening.left = Some(reason.unwrap_or_default().into());
         }
-        Taken::Yes
+        Admission::Yes
     }
 
     /// Handles a datagram of a client that was answered before the session opened, or whose CONNECT the rules
     /// have dropped.
-    fn answered_while_opening(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> Taken {
+    fn answered_while_opening(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> Admission {
         let reason = match packet.control() {
             Some(Control::Close { reason }) => Some(reason.unwrap_or_default()),
             _ => None,
@@ -191,12 +191,12 @@ impl Link {
         if reason.is_none() {
             self.client.last_received = env.now;
             self.wait(datagram);
-            return Taken::Yes;
+            return Admission::Yes;
         }
         let came = self.control_came(Side::Client, datagram, packet, env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
         let Some(reason) = reason.filter(|_| !matches!(came, ControlVerdict::Not)) else {
-            return Taken::Yes;
+            return Admission::Yes;
         };
         if self.client.token_in.is_some() {
             self.close_server_while_opening(reason, env);
@@ -204,7 +204,7 @@ impl Link {
         } else if self.opened.requested == Proto::V6 {
             self.may_leave_while_opening(reason, env);
         }
-        Taken::Yes
+        Admission::Yes
     }
 
     /// Records a CLOSE of a client that has not received the answer with its token yet.
@@ -285,14 +285,14 @@ impl Link {
             handshake.expect(name.own);
         }
         match handshake.handle(datagram, scratch) {
-            Step::Stay(handshake) => {
+            HandshakeStep::Stay(handshake) => {
                 opening.handshake = Some(handshake);
                 let notes = self.why_ignored(datagram, scratch);
                 self.report_one_leg(Side::Server, datagram, &notes, env);
                 self.pass_foreign_answer(datagram, scratch, env);
                 false
             }
-            Step::Next(handshake) => {
+            HandshakeStep::Next(handshake) => {
                 // The server's token is known, so the datagrams that waited for it can be forwarded.
                 (self.server.token_in, self.server.token_out) =
                     (Some(self.opened.own), handshake.server_token());
@@ -302,7 +302,7 @@ impl Link {
                 self.handle_early(early, scratch, env);
                 false
             }
-            Step::Accepted(accepted) => {
+            HandshakeStep::Accepted(accepted) => {
                 let is_traffic = accepted.is_traffic;
                 let early = std::mem::take(&mut opening.early);
                 let was_answered = opening.was_answered;
@@ -329,7 +329,7 @@ impl Link {
                 }
                 is_traffic && !self.is_closing()
             }
-            Step::Refused(reason) => {
+            HandshakeStep::Refused(reason) => {
                 self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 self.pass_refusal(datagram, scratch, env);
                 self.begin_closing(Some(Side::Server), Some(&reason), env);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use teetap_wire::Side;
 
-use crate::session::{acks::Anew, handshake::Handshake, resync::Resync, time::Time};
+use crate::session::{acks::RestartedNumbers, handshake::Handshake, resync::Resync, time::Time};
 
 /// Interval at which a handshake request is repeated, as in the game.
 pub(super) const REQUEST_EVERY: Duration = Duration::from_millis(500);
@@ -121,7 +121,7 @@ pub(super) struct Online {
     pub(super) is_accepted: bool,
     /// Sequence numbers since the last ACCEPT of DDNet's client, unless it was the first ACCEPT. The server
     /// may restart its own numbers after such an ACCEPT.
-    pub(super) anew: Option<Anew>,
+    pub(super) anew: Option<RestartedNumbers>,
     /// The peer that sent the first messages, in a session without tokens; `None` before that.
     pub(super) began: Option<Side>,
     /// True if rules act but the session may not be renumbered yet.

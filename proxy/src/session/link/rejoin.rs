@@ -13,7 +13,7 @@ use super::{
     carry::translated,
     phase::{Online, Phase, SERVER_SILENT},
 };
-use crate::session::{Anew, Notice, Time, splice::Splice};
+use crate::session::{Notice, RestartedNumbers, Time, splice::Splice};
 
 /// Silence of a client after which a Teeworlds server may have dropped it. Slightly shorter than the server's
 /// timeout of 10 s.
@@ -25,7 +25,7 @@ const MAX_ASKED: usize = 4;
 
 /// TOKEN requests of the client during its session. A server with a slot for the client does not answer them.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct TokenRequests {
     requests: Vec<Request>,
     /// True once the server has answered a request that the client sent after it was let in. The answer shows
     /// that the server no longer has a slot for the client.
@@ -159,7 +159,7 @@ impl Link {
     pub(super) fn note_accept(&mut self) {
         if let Some(online) = self.online() {
             let is_further = std::mem::replace(&mut online.is_accepted, true);
-            online.anew = is_further.then(Anew::default);
+            online.anew = is_further.then(RestartedNumbers::default);
         }
     }
 

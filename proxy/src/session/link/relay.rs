@@ -5,15 +5,15 @@ use teetap_wire::{
     Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Proto, Rewrite, Seq, Side, rewrite,
 };
 
-use super::{Env, Link, Work, phase::Phase};
+use super::{Buffers, Env, Link, phase::Phase};
 use crate::session::{
-    Action, Datagram, Notice, Origin, Placed, SentAt, What,
+    Action, Datagram, EventKind, Notice, Origin, Placed, SentAt,
     compose::Composer,
     frame::Frame,
     redirect::{Resolved, may_be_redirect, redirects},
     resync::Acks,
-    rewrites::{Means, Rewrites},
-    splice::{Acked, Answer, Placing, Wait},
+    rewrites::{RewriteContext, Rewrites},
+    splice::{Acked, Answer, Placement, Wait},
 };
 
 impl Link {
@@ -280,11 +280,11 @@ impl Link {
         let repeats = env.repeats(frame.proto, frame.dir);
         let measures = frame.dir == Dir::S2c && env.measures();
         let changes_snapshots = env.changes_snapshots(frame.proto);
-        let means = Means {
+        let means = RewriteContext {
             registry: env.config.registry,
             listeners: &env.listeners,
         };
-        let Work {
+        let Buffers {
             composer,
             placed,
             crossing,
@@ -307,7 +307,7 @@ impl Link {
         }
         let splice = self.splice(frame.dir);
         let mut changed = false;
-        let mut placing = Placing {
+        let mut placing = Placement {
             frame,
             rules: rules.as_deref_mut().filter(|_| observes),
             program: env.program.as_deref(),
@@ -427,7 +427,8 @@ impl Link {
         if let Some(code) = odd_ack {
             event.notes.push(Note { code, at: 0, len: 2 });
         }
-        env.out.event(env.now, Some(self.id()), What::Datagram(event));
+        env.out
+            .event(env.now, Some(self.id()), EventKind::Datagram(event));
     }
 
     /// Reports the messages that have become held, and the held messages that were released or dropped.
@@ -464,8 +465,8 @@ impl Link {
 
 /// Returns true if rules lose all messages of a datagram: like a datagram lost by the network, it is then not sent at all,
 /// ack included. If all messages are dropped instead, a datagram without messages is sent.
-fn is_lost(work: &Work) -> bool {
-    let Work { composer, placed, .. } = work;
+fn is_lost(work: &Buffers) -> bool {
+    let Buffers { composer, placed, .. } = work;
     composer.is_empty() && !placed.is_empty() && placed.iter().all(|placed| placed.action == Action::Lose)
 }
 
@@ -483,7 +484,7 @@ fn as_received(chunk: &Chunk<'_>) -> Option<SentAt> {
 /// a message was rewritten.
 fn rewrite_all(
     packet: &Packet<'_>,
-    (rewrites, means): (Rewrites, Means<'_>),
+    (rewrites, means): (Rewrites, RewriteContext<'_>),
     composer: &mut Composer,
     placed: &mut Vec<Placed>,
 ) -> bool {
@@ -511,8 +512,8 @@ fn rewrite_all(
 }
 
 /// Adds the verdicts of rules that observed messages in identity mode, for the report.
-fn add_touched(packet: &Packet<'_>, work: &mut Work) {
-    let Work { placed, touched, .. } = work;
+fn add_touched(packet: &Packet<'_>, work: &mut Buffers) {
+    let Buffers { placed, touched, .. } = work;
     if touched.is_empty() {
         return;
     }

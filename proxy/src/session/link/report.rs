@@ -3,7 +3,7 @@
 use teetap_wire::{Code, Dir, Note, Notes, Proto, Side};
 
 use super::{Env, Link};
-use crate::session::{Datagram, Ends, ListenerId, Notice, Origin, SessionChange, State, What};
+use crate::session::{Datagram, Ends, EventKind, ListenerId, Notice, Origin, SessionChange, State};
 
 impl Link {
     /// Returns the addresses of the session's datagrams.
@@ -19,7 +19,7 @@ impl Link {
     }
 
     pub(super) fn notice(&self, notice: Notice, env: &mut Env) {
-        env.out.event(env.now, Some(self.id()), What::Notice(notice));
+        env.out.event(env.now, Some(self.id()), EventKind::Notice(notice));
     }
 
     pub(super) fn report_state(&self, state: State, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
@@ -35,7 +35,8 @@ impl Link {
             by,
             reason: reason.map(Into::into),
         };
-        env.out.event(env.now, Some(self.id()), What::Session(change));
+        env.out
+            .event(env.now, Some(self.id()), EventKind::Session(change));
     }
 
     /// Reports a datagram that stays on its leg: part of a handshake, refused, or late in an ended session.
@@ -58,7 +59,8 @@ impl Link {
             event.ordinal = ordinal;
             event.notes = *notes;
             event.placed = placed.into_iter().collect();
-            env.out.event(env.now, Some(self.id()), What::Datagram(event));
+            env.out
+                .event(env.now, Some(self.id()), EventKind::Datagram(event));
         }
     }
 
@@ -96,6 +98,7 @@ impl Link {
         event.ends = self.ends();
         event.placed = env.work.control.take().into_iter().collect();
         event.link = env.out.transits_since(mark);
-        env.out.event(env.now, Some(self.id()), What::Datagram(event));
+        env.out
+            .event(env.now, Some(self.id()), EventKind::Datagram(event));
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use teetap_rules::{Fate, Form, Message, PacketFacts, Verdict};
+use teetap_rules::{Fate, Message, PacketFacts, PacketKind, Verdict};
 use teetap_wire::{Control, Dir, Flags, Header, Packet, Proto, Scratch, Seq, Side, write};
 
 use super::{Env, Link, phase::Phase};
@@ -31,10 +31,10 @@ pub(super) enum ControlVerdict {
 
 /// Control messages that rules delay.
 #[derive(Debug, Default)]
-pub(super) struct Later(VecDeque<(Time, Waiting)>);
+pub(super) struct DelayQueue(VecDeque<(Time, DelayedControl)>);
 
 #[derive(Debug)]
-enum Waiting {
+enum DelayedControl {
     /// A datagram that was received on this leg.
     Received(Side, Box<[u8]>),
     /// A control message to send to this side.
@@ -50,7 +50,7 @@ enum Waiting {
 
 /// A control message that is about to be sent.
 #[derive(Clone, Copy)]
-struct Sends<'a> {
+struct OutgoingControl<'a> {
     header: Header,
     payload: &'a [u8],
     /// The whole datagram, if it is sent unchanged.
@@ -58,11 +58,11 @@ struct Sends<'a> {
     once: bool,
 }
 
-impl Sends<'_> {
-    fn waits(&self, to: Side) -> Waiting {
+impl OutgoingControl<'_> {
+    fn waits(&self, to: Side) -> DelayedControl {
         match self.raw {
-            Some(bytes) => Waiting::GoesAsItIs(to, bytes.into(), self.once),
-            None => Waiting::Goes {
+            Some(bytes) => DelayedControl::GoesAsItIs(to, bytes.into(), self.once),
+            None => DelayedControl::Goes {
                 to,
                 header: self.header,
                 payload: self.payload.into(),
@@ -72,7 +72,7 @@ impl Sends<'_> {
     }
 }
 
-impl Later {
+impl DelayQueue {
     pub(super) fn deadline(&self) -> Option<Time> {
         self.0.iter().map(|(at, _)| *at).min()
     }
@@ -81,12 +81,12 @@ impl Later {
         self.0.len() < MAX_LATER
     }
 
-    fn add(&mut self, at: Time, waiting: Waiting) {
+    fn add(&mut self, at: Time, waiting: DelayedControl) {
         self.0.push_back((at, waiting));
     }
 
     /// Removes and returns the earliest control message that is due; `None` if none is due.
-    fn pop(&mut self, now: Time) -> Option<Waiting> {
+    fn pop(&mut self, now: Time) -> Option<DelayedControl> {
         let due = self.0.iter().enumerate().filter(|(_, (at, _))| *at <= now);
         let (index, _) = due.min_by_key(|(index, (at, _))| (*at, *index))?;
         self.0.remove(index).map(|(_, waiting)| waiting)
@@ -108,7 +108,7 @@ impl Link {
         }
         let place = (self.id().0, dir, self.leg(leg).proto);
         let packet = PacketFacts::without_chunks(payload.len(), header.ack);
-        let message = Message::unnumbered(place, Form::Control(leg), payload, packet, env.now.0);
+        let message = Message::unnumbered(place, PacketKind::Control(leg), payload, packet, env.now.0);
         let mut verdict = self.rules.as_mut()?.decide(&message, &mut env.shared);
         self.carry_out_effects(env);
         let is_accept = payload.first() == Some(&LONE_ACCEPT) && self.leg(leg).proto == Proto::Ddnet;
@@ -157,8 +157,10 @@ impl Link {
         let mut later = |after: Duration| {
             let has_room = self.later.has_room();
             if has_room {
-                self.later
-                    .add(env.now + after, Waiting::Received(from, bytes.as_slice().into()));
+                self.later.add(
+                    env.now + after,
+                    DelayedControl::Received(from, bytes.as_slice().into()),
+                );
             }
             has_room
         };
@@ -206,7 +208,7 @@ impl Link {
         let mut scratch = Scratch::new();
         let is_ruled = match Packet::parse(proto, bytes, &mut scratch) {
             Ok(packet) if packet.control().is_some() => {
-                let sends = Sends {
+                let sends = OutgoingControl {
                     header: packet.header,
                     payload: packet.payload,
                     raw: Some(bytes),
@@ -241,7 +243,7 @@ impl Link {
         env: &mut Env,
     ) {
         let mark = env.out.mark();
-        let sends = Sends {
+        let sends = OutgoingControl {
             header: *header,
             payload,
             raw: None,
@@ -280,7 +282,7 @@ impl Link {
             num_chunks: 0,
             token: self.leg(to).token_out,
         };
-        let sends = Sends {
+        let sends = OutgoingControl {
             header,
             payload: packet.payload,
             raw: None,
@@ -293,13 +295,13 @@ impl Link {
 
     /// Sends a control message as the rules decide. Returns false, and sends nothing, if no rule acts on the
     /// message.
-    fn send_ruled(&mut self, to: Side, sends: Sends<'_>, env: &mut Env) -> bool {
+    fn send_ruled(&mut self, to: Side, sends: OutgoingControl<'_>, env: &mut Env) -> bool {
         let dir = Dir::from_sender(to.other());
         let Some(verdict) = self.rule_on(to, dir, sends.payload, &sends.header, env) else {
             return false;
         };
         let sends = match verdict.edit.as_deref() {
-            Some(payload) => Sends {
+            Some(payload) => OutgoingControl {
                 payload,
                 raw: None,
                 ..sends
@@ -323,7 +325,7 @@ impl Link {
         true
     }
 
-    fn put_one(&mut self, to: Side, sends: Sends<'_>, env: &mut Env) {
+    fn put_one(&mut self, to: Side, sends: OutgoingControl<'_>, env: &mut Env) {
         match sends.raw {
             Some(bytes) => self.put_raw(to, bytes, sends.once, env),
             None => self.put(to, &sends.header, sends.payload, sends.once, env),
@@ -358,13 +360,13 @@ impl Link {
                 return;
             }
             match waiting {
-                Waiting::Received(from, datagram) => self.comes_late(from, &datagram, env),
-                Waiting::GoesAsItIs(to, bytes, once) => {
+                DelayedControl::Received(from, datagram) => self.comes_late(from, &datagram, env),
+                DelayedControl::GoesAsItIs(to, bytes, once) => {
                     let mark = env.out.mark();
                     self.put_raw(to, &bytes, once, env);
                     self.report_made(to, Origin::Rule, mark, env);
                 }
-                Waiting::Goes {
+                DelayedControl::Goes {
                     to,
                     mut header,
                     payload,
@@ -423,5 +425,5 @@ pub(crate) fn connless(
     now: Time,
 ) -> Message<'_> {
     let packet = PacketFacts::without_chunks(size, Seq::ZERO);
-    Message::unnumbered((session, dir, proto), Form::Connless, data, packet, now.0)
+    Message::unnumbered((session, dir, proto), PacketKind::Connless, data, packet, now.0)
 }

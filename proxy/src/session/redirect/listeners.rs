@@ -39,7 +39,7 @@ enum State {
 
 /// Result of looking for the listen socket for a port of the server's host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Front {
+pub(crate) enum ListenerState {
     /// A listen socket of the proxy with this port.
     Open(u16),
     /// The listen socket is being opened.
@@ -80,24 +80,24 @@ impl Listeners {
     }
 
     /// Returns the listen socket for a port of the server's host. Requests one if there is none yet.
-    pub(crate) fn seek(&mut self, port: u16, out: &mut Outbox) -> Front {
-        if let Some(listener) = self.of(port) {
+    pub(crate) fn seek(&mut self, port: u16, out: &mut Outbox) -> ListenerState {
+        if let Some(listener) = self.by_server_port(port) {
             return match &listener.state {
-                State::Open(local) => Front::Open(local.port()),
-                State::Opening => Front::Opening,
-                State::Failed(error) => Front::None(error.clone()),
+                State::Open(local) => ListenerState::Open(local.port()),
+                State::Opening => ListenerState::Opening,
+                State::Failed(error) => ListenerState::None(error.clone()),
             };
         }
         if self.sockets.len() > MAX_LISTENERS {
             let why = format!("redirects have requested {MAX_LISTENERS} other ports already");
-            return Front::None(why.into());
+            return ListenerState::None(why.into());
         }
         self.last += 1;
         let id = ListenerId(self.last);
         let state = State::Opening;
         self.sockets.insert(id, Listener { port, state });
         out.listen(id, port);
-        Front::Opening
+        ListenerState::Opening
     }
 
     /// Records that a listen socket is open at this address. Returns the server behind it; `None` if no
@@ -133,13 +133,13 @@ impl Listeners {
 
     /// Returns the port of the open listen socket for a port of the server's host; `None` if there is none.
     pub(super) fn in_front_of(&self, port: u16) -> Option<u16> {
-        match self.of(port)?.state {
+        match self.by_server_port(port)?.state {
             State::Open(local) => Some(local.port()),
             State::Opening | State::Failed(_) => None,
         }
     }
 
-    fn of(&self, port: u16) -> Option<&Listener> {
+    fn by_server_port(&self, port: u16) -> Option<&Listener> {
         self.sockets.values().find(|listener| listener.port == port)
     }
 }

@@ -10,7 +10,7 @@ mod waiting;
 
 pub(crate) use listeners::Listeners;
 pub(crate) use message::{may_be_redirect, redirected, redirects};
-pub(crate) use waiting::{Resolved, Waiting};
+pub(crate) use waiting::{PendingRedirect, Resolved};
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 
 use teetap_wire::{Proto, varint};
 
-use super::{listeners::Front, message::redirect_port, *};
+use super::{listeners::ListenerState, message::redirect_port, *};
 use crate::session::{Events, ListenerId, Output, Route, outbox::Outbox};
 
 fn listeners() -> Listeners {
@@ -43,16 +43,16 @@ fn eight_ports_beside_the_first_and_each_once() {
         .collect();
     assert_eq!(asked, expected);
     let mut out = Outbox::new(Events::Nothing);
-    assert_eq!(listeners.seek(8303, &mut out), Front::Open(9000));
-    assert_eq!(listeners.seek(8, &mut out), Front::Opening);
-    assert!(matches!(listeners.seek(9, &mut out), Front::None(_)));
+    assert_eq!(listeners.seek(8303, &mut out), ListenerState::Open(9000));
+    assert_eq!(listeners.seek(8, &mut out), ListenerState::Opening);
+    assert!(matches!(listeners.seek(9, &mut out), ListenerState::None(_)));
     // A failed socket makes room for another one with a new number.
     assert!(listeners.failed(ListenerId(3), "no port"));
-    assert_eq!(listeners.seek(3, &mut out), Front::None("no port".into()));
+    assert_eq!(listeners.seek(3, &mut out), ListenerState::None("no port".into()));
     for number in [1, 2, 4, 5, 6, 7, 8] {
         // Not while a request is pending.
         listeners.forget_failed();
-        assert_eq!(listeners.seek(3, &mut out), Front::None("no port".into()));
+        assert_eq!(listeners.seek(3, &mut out), ListenerState::None("no port".into()));
         let local = SocketAddr::from(([127, 0, 0, 1], 9100));
         assert!(listeners.opened(ListenerId(number), local).is_some());
     }
@@ -78,7 +78,7 @@ fn an_answer_counts_once() {
     assert!(!listeners.failed(ListenerId(1), "late"));
     assert_eq!(
         listeners.seek(5, &mut Outbox::new(Events::Nothing)),
-        Front::Open(40_000)
+        ListenerState::Open(40_000)
     );
 }
 

@@ -7,14 +7,14 @@
 use teetap_wire::Packet;
 
 use super::{
-    listeners::{Front, Listeners},
+    listeners::{ListenerState, Listeners},
     message::ports,
 };
 use crate::session::{datagram::readable, notice::Notice, outbox::Outbox};
 
 /// The waiting datagram of a session; `None` if none waits.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting(Option<Box<[u8]>>);
+pub(crate) struct PendingRedirect(Option<Box<[u8]>>);
 
 /// The result of resolving the redirects of a datagram.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) enum Resolved {
     Never,
 }
 
-impl Waiting {
+impl PendingRedirect {
     /// Requests the listen sockets that the redirects of a datagram need.
     pub(crate) fn resolve(
         &mut self,
@@ -39,7 +39,7 @@ impl Waiting {
     ) -> Resolved {
         let mut waits = false;
         for port in ports(packet) {
-            waits |= listeners.seek(port, out) == Front::Opening;
+            waits |= listeners.seek(port, out) == ListenerState::Opening;
         }
         if waits && self.0.is_some() {
             return Resolved::Never;
@@ -49,9 +49,9 @@ impl Waiting {
             return Resolved::Later;
         }
         let notices = ports(packet).filter_map(|port| match listeners.seek(port, out) {
-            Front::Open(listen) => Some(Notice::Redirected { port, listen }),
-            Front::None(why) => Some(Notice::RedirectPasses { port, why }),
-            Front::Opening => None,
+            ListenerState::Open(listen) => Some(Notice::Redirected { port, listen }),
+            ListenerState::None(why) => Some(Notice::RedirectPasses { port, why }),
+            ListenerState::Opening => None,
         });
         Resolved::Now(notices.collect())
     }

@@ -1,12 +1,12 @@
 //! Decides for each non-vital chunk whether it is sent, dropped, edited or held. Handles parts of snapshots
 //! that rules change.
 
-use teetap_rules::{Fate, Order, Part};
+use teetap_rules::{Fate, Order, SnapshotPart};
 use teetap_wire::{Chunk, snap::Recoded};
 
 use super::{
     Splice,
-    place::{OVERTAKEN_FOR, Placing},
+    place::{OVERTAKEN_FOR, Placement},
 };
 use crate::session::{
     datagram::{Action, Placed},
@@ -17,7 +17,7 @@ use crate::session::{
 struct Loose<'a> {
     fate: Fate,
     /// The snapshot that contains the message as a part.
-    part: Option<Part>,
+    part: Option<SnapshotPart>,
     /// True if the message is released together with the last message of its group that waits to be
     /// overtaken.
     joins: bool,
@@ -29,7 +29,7 @@ struct Loose<'a> {
 
 impl Splice {
     /// Places a non-vital chunk.
-    pub(super) fn place_loose(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
+    pub(super) fn place_loose(&mut self, chunk: &Chunk<'_>, to: &mut Placement<'_>) -> Placed {
         let verdict = to.decide(chunk);
         let recoded = to.recode(chunk.data, &verdict);
         let is_recoded = recoded != Recoded::Same;
@@ -61,7 +61,7 @@ impl Splice {
         };
         let mut placed = Placed::new(None, left_out);
         // The earlier parts of a rewritten snapshot were not sent.
-        let mut part = verdict.part.map(|part| Part {
+        let mut part = verdict.part.map(|part| SnapshotPart {
             follows: part.follows && !is_recoded,
             ..part
         });
@@ -78,7 +78,7 @@ impl Splice {
             placed = self.place_loose_as(loose, to);
             // Further messages are parts of the same snapshot.
             joins = placed.action == Action::Hold;
-            part = Some(Part {
+            part = Some(SnapshotPart {
                 tick: verdict.part.map_or(0, |part| part.tick),
                 follows: true,
             });
@@ -96,7 +96,7 @@ impl Splice {
 
     /// Returns true if a message is released together with an earlier part of its snapshot that waits to be
     /// overtaken.
-    fn joins(&self, fate: Fate, part: Option<Part>) -> bool {
+    fn joins(&self, fate: Fate, part: Option<SnapshotPart>) -> bool {
         match (fate, part) {
             (Fate::Reorder { group, .. }, Some(part)) => {
                 part.follows && self.hold.awaits_part(group, part.tick)
@@ -106,7 +106,7 @@ impl Splice {
     }
 
     /// Carries out the decision about a non-vital message.
-    fn place_loose_as(&mut self, loose: Loose<'_>, to: &mut Placing<'_>) -> Placed {
+    fn place_loose_as(&mut self, loose: Loose<'_>, to: &mut Placement<'_>) -> Placed {
         let Loose {
             fate,
             part,
@@ -153,7 +153,7 @@ impl Splice {
     }
 }
 
-fn send(data: &[u8], resend: bool, to: &mut Placing<'_>) -> Placed {
+fn send(data: &[u8], resend: bool, to: &mut Placement<'_>) -> Placed {
     Placed {
         sent: to.out.push(to.frame.proto, None, resend, data),
         ..Placed::new(None, Action::Pass)

@@ -24,12 +24,12 @@ use super::{
     acks::AckWindow,
     compose::Composer,
     datagram::HeldId,
-    held::{Held, Hold, Left, Release},
+    held::{Held, Hold, HoldEnd, Release},
     time::Time,
-    waiting::Waiting,
+    waiting::HeldMessage,
 };
 
-pub(crate) use self::place::Placing;
+pub(crate) use self::place::Placement;
 
 /// Maximum number of unacked messages to a receiver. Half of the range of 10-bit numbers ends at 511, and a
 /// reference sender never has more than 455.
@@ -81,7 +81,7 @@ pub(crate) enum Wait {
         rule: Option<Box<str>>,
         max: Duration,
     },
-    Ends(Left),
+    Ends(HoldEnd),
 }
 
 /// State of one direction.
@@ -303,7 +303,7 @@ impl Splice {
     }
 
     /// Appends all held messages to `list`, in the order of their numbers.
-    pub(crate) fn list(&self, list: &mut Vec<Waiting>, of: impl Fn(HeldId) -> Waiting) {
+    pub(crate) fn list(&self, list: &mut Vec<HeldMessage>, of: impl Fn(HeldId) -> HeldMessage) {
         self.hold.list(list, of);
     }
 

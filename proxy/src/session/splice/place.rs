@@ -12,7 +12,7 @@ use crate::session::{
     datagram::{Action, HeldId, Placed},
     frame::Frame,
     held::{Held, Release},
-    rewrites::{Means, Rewrites},
+    rewrites::{RewriteContext, Rewrites},
     snapshots::Snapshots,
     time::Time,
 };
@@ -21,7 +21,7 @@ use crate::session::{
 pub(super) const OVERTAKEN_FOR: Duration = Duration::from_secs(1);
 
 /// Inputs and outputs of placing the chunks of one datagram.
-pub(crate) struct Placing<'a> {
+pub(crate) struct Placement<'a> {
     pub(crate) frame: Frame<'a>,
     /// `None` if the program does not observe this direction.
     pub(crate) rules: Option<&'a mut (dyn Decide + 'static)>,
@@ -37,7 +37,7 @@ pub(crate) struct Placing<'a> {
     pub(crate) repeats: bool,
     /// The changes that need no rule.
     pub(crate) rewrites: Rewrites,
-    pub(crate) means: Means<'a>,
+    pub(crate) means: RewriteContext<'a>,
     /// The payload to send, under construction.
     pub(crate) out: &'a mut Composer,
     /// Failures of rules.
@@ -48,7 +48,7 @@ pub(crate) struct Placing<'a> {
     pub(crate) changed: &'a mut bool,
 }
 
-impl Placing<'_> {
+impl Placement<'_> {
     /// Evaluates the rules on a retransmission.
     fn repeat(&mut self, chunk: &Chunk<'_>) -> Verdict {
         match self.rules.as_deref_mut().filter(|_| self.repeats) {
@@ -161,7 +161,7 @@ impl Splice {
     }
 
     /// Places one chunk of a translated direction.
-    pub(crate) fn place(&mut self, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
+    pub(crate) fn place(&mut self, chunk: &Chunk<'_>, to: &mut Placement<'_>) -> Placed {
         let Some(u) = chunk.header.vital else {
             return self.place_loose(chunk, to);
         };
@@ -208,7 +208,7 @@ impl Splice {
 
     /// Places a retransmission. Forwards the bytes that were decided for the first copy, since rules decide
     /// only once.
-    fn place_repeat(&mut self, u: Seq, to: &mut Placing<'_>) -> Placed {
+    fn place_repeat(&mut self, u: Seq, to: &mut Placement<'_>) -> Placed {
         let Some(record) = self.log.by_sender(u) else {
             return Placed::new(None, Action::Known);
         };
@@ -223,7 +223,7 @@ impl Splice {
     }
 
     /// Places the first copy in order, the only copy on which rules decide.
-    fn place_first(&mut self, u: Seq, chunk: &Chunk<'_>, to: &mut Placing<'_>) -> Placed {
+    fn place_first(&mut self, u: Seq, chunk: &Chunk<'_>, to: &mut Placement<'_>) -> Placed {
         if self.hold.is_refusing() || (self.must_queue() && !self.hold.has_room(chunk.data.len())) {
             return Placed::new(None, Action::Refuse);
         }
@@ -268,7 +268,14 @@ impl Splice {
 
     /// Numbers and sends a message of S, for which S stays responsible. If other messages are queued, queues
     /// the message behind them instead, in custody.
-    fn forward(&mut self, u: Seq, data: Box<[u8]>, lose: u32, resend: bool, to: &mut Placing<'_>) -> Placed {
+    fn forward(
+        &mut self,
+        u: Seq,
+        data: Box<[u8]>,
+        lose: u32,
+        resend: bool,
+        to: &mut Placement<'_>,
+    ) -> Placed {
         if self.must_queue() {
             let held = self.hold.push_ordered(Held::new(data, true, Release::Ready));
             return Placed {
@@ -327,7 +334,7 @@ impl Splice {
     }
 
     /// Releases the messages that were waiting to be overtaken by a message of one of these groups.
-    pub(super) fn overtake(&mut self, groups: &[u32], to: &mut Placing<'_>) {
+    pub(super) fn overtake(&mut self, groups: &[u32], to: &mut Placement<'_>) {
         for group in groups {
             for held in self.hold.overtake(*group) {
                 self.let_go(held, to);
@@ -336,7 +343,7 @@ impl Splice {
     }
 
     /// Sends an overtaken message, or queues it if the window is full.
-    fn let_go(&mut self, held: Held, to: &mut Placing<'_>) {
+    fn let_go(&mut self, held: Held, to: &mut Placement<'_>) {
         *to.changed = true;
         self.waits.extend(held.left().map(Wait::Ends));
         if !held.vital {
@@ -349,7 +356,7 @@ impl Splice {
     }
 
     /// Sends the copies of a message that a rule made, each with its own number.
-    pub(super) fn copy(&mut self, data: &[u8], vital: bool, copies: &[Duration], to: &mut Placing<'_>) {
+    pub(super) fn copy(&mut self, data: &[u8], vital: bool, copies: &[Duration], to: &mut Placement<'_>) {
         for after in copies {
             *to.changed = true;
             if !after.is_zero() {
@@ -370,7 +377,7 @@ impl Splice {
         }
     }
 
-    pub(super) fn inject_all(&mut self, made: &[Made], to: &mut Placing<'_>) {
+    pub(super) fn inject_all(&mut self, made: &[Made], to: &mut Placement<'_>) {
         for made in made {
             if made.dir == to.frame.dir {
                 self.inject_here(made, to);
@@ -382,7 +389,7 @@ impl Splice {
 
     /// Sends or queues a message that a rule made. Discards it if too many messages are held, so that a peer
     /// that acks nothing cannot make the queue grow without limit. The full queue has been reported by then.
-    fn inject_here(&mut self, made: &Made, to: &mut Placing<'_>) {
+    fn inject_here(&mut self, made: &Made, to: &mut Placement<'_>) {
         if made.vital && self.must_queue() && !self.hold.has_room_beyond(made.data.len()) {
             return;
         }

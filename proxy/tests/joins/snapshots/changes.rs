@@ -2,7 +2,7 @@
 //! are old.
 
 use teetap_proxy::session::{Command, Notice};
-use teetap_wire::{Dir, Proto, def::Decoded, snap::Key};
+use teetap_wire::{Dir, Proto, def::Decoded, snap::ItemKey};
 
 use super::{Game, Got, chunks, tee, with_x, world};
 use crate::bench::{Bench, KINDS, on_each_kind};
@@ -62,9 +62,9 @@ fn values_are_constant_or_computed_and_only_named_items_change() {
                 let record = decoded.find(&def.path(name).unwrap()).unwrap();
                 usize::try_from(record.at).unwrap()
             };
-            wanted.get_mut(Key { kind, id: 3 }).unwrap()[at("health")] = 9;
+            wanted.get_mut(ItemKey { kind, id: 3 }).unwrap()[at("health")] = 9;
             for id in [3, 4] {
-                wanted.get_mut(Key { kind, id }).unwrap()[at("armor")] = 2;
+                wanted.get_mut(ItemKey { kind, id }).unwrap()[at("armor")] = 2;
             }
             let got = game.play(tick, base, 0);
             assert_eq!(
@@ -85,7 +85,7 @@ fn items_of_types_with_a_uuid_change() {
     let mut game = Game::new(&mut bench);
     for (tick, base) in [(10, -1), (12, 10), (14, 12)] {
         let mut wanted = world(Proto::Ddnet, tick, 0);
-        let key = Key { kind: 0x7fff, id: 0 };
+        let key = ItemKey { kind: 0x7fff, id: 0 };
         wanted.get_mut(key).unwrap()[0] = 12345;
         assert_eq!(
             game.play(tick, base, 0),

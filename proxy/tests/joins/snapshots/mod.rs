@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use teetap_wire::{
     Dir, Proto,
     def::{Datum, Decoded},
-    snap::{Fate, Key, PART, Sizes, Snapshot, Store},
+    snap::{Fate, ItemKey, PART, Sizes, Snapshot, Store},
 };
 
 use crate::bench::Bench;
@@ -38,7 +38,7 @@ fn tee(proto: Proto) -> u16 {
 /// `more` other items.
 fn world(proto: Proto, tick: i32, more: u16) -> Snapshot {
     let mut world = Snapshot::new();
-    let mut insert = |kind, id, ints: &[i32]| world.insert(Key { kind, id }, ints).unwrap();
+    let mut insert = |kind, id, ints: &[i32]| world.insert(ItemKey { kind, id }, ints).unwrap();
     for id in [3, 4] {
         let mut ints = [7; 22];
         (ints[0], ints[1]) = (tick, 1000 * i32::from(id) + tick / 3);
@@ -57,7 +57,7 @@ fn world(proto: Proto, tick: i32, more: u16) -> Snapshot {
 /// Returns the snapshot with some tees moved.
 fn with_x(mut world: Snapshot, proto: Proto, change: impl Fn(u16, i32) -> i32) -> Snapshot {
     for id in [3, 4] {
-        let key = Key { kind: tee(proto), id };
+        let key = ItemKey { kind: tee(proto), id };
         let x = &mut world.get_mut(key).unwrap()[1];
         *x = change(id, *x);
     }

@@ -42,7 +42,7 @@ pub(super) type Kinds = [Option<u16>; 2];
 
 /// The players that changed.
 #[derive(Debug, Default)]
-struct News {
+struct PlayerUpdate {
     /// True if all players that are not listed are gone.
     is_all: bool,
     /// Changed players; `None` for a player who left.
@@ -90,13 +90,13 @@ impl Players {
     /// Returns true if a message may contain names.
     #[must_use]
     pub fn learns_from(dir: Dir, def: &Def) -> bool {
-        Topic::of(dir, def).is_some()
+        Topic::of_message(dir, def).is_some()
     }
 
     /// Learns from a message; `decoded` was read from `data`.
     pub(super) fn learn(&mut self, dir: Dir, def: &Def, decoded: &Decoded, data: &[u8]) {
         let message = Message { def, decoded, data };
-        match Topic::of(dir, def) {
+        match Topic::of_message(dir, def) {
             Some(Topic::OwnName) => {
                 if let Some(name) = message.name() {
                     self.own_name = Some(name);
@@ -144,9 +144,9 @@ impl Players {
         }
     }
 
-    fn news(&self, snapshot: &Completed<'_>, [client_info, player_info]: Kinds) -> News {
+    fn news(&self, snapshot: &Completed<'_>, [client_info, player_info]: Kinds) -> PlayerUpdate {
         let mut decoded = Decoded::new();
-        let mut news = News::default();
+        let mut news = PlayerUpdate::default();
         for item in client_info.into_iter().flat_map(|kind| snapshot.items_of(kind)) {
             let id = i64::from(item.key.id);
             let (Some(def), true) = (item.def, IDS.contains(&id)) else {
@@ -179,7 +179,7 @@ impl Players {
         news
     }
 
-    fn update(&mut self, news: News) {
+    fn update(&mut self, news: PlayerUpdate) {
         if news.is_all {
             self.stale = false;
             self.known.clear();
@@ -201,7 +201,7 @@ impl Players {
 }
 
 impl Topic {
-    fn of(dir: Dir, def: &Def) -> Option<Self> {
+    fn of_message(dir: Dir, def: &Def) -> Option<Self> {
         match (dir, def.class, &*def.name) {
             (Dir::C2s, Class::Game, "cl_start_info" | "cl_change_info") => Some(Self::OwnName),
             (Dir::S2c, Class::Game, "sv_client_info") => Some(Self::Player),

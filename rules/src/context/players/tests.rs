@@ -5,7 +5,7 @@
 use teetap_wire::{
     Proto,
     def::{Datum, Registry},
-    snap::{Key, Sizes, Snapshot, Store},
+    snap::{ItemKey, Sizes, Snapshot, Store},
 };
 
 use super::*;
@@ -97,7 +97,7 @@ fn named(name: Option<&str>) -> Snapshot {
     if let Some(name) = name {
         def.encode_object(&Datum::group([("name", name.into())]), &mut ints)
             .unwrap();
-        snapshot.insert(Key { kind: 11, id: 5 }, &ints).unwrap();
+        snapshot.insert(ItemKey { kind: 11, id: 5 }, &ints).unwrap();
     }
     snapshot
 }

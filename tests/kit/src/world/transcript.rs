@@ -1,6 +1,6 @@
 //! A run as text.
 
-use teetap_proxy::session::{Event, What};
+use teetap_proxy::session::{Event, EventKind};
 
 /// Formats an event as one line, to explain a failed run.
 pub fn transcript(event: &Event) -> String {
@@ -13,7 +13,7 @@ pub fn transcript(event: &Event) -> String {
             .collect::<String>()
     };
     let what = match &event.what {
-        What::Datagram(datagram) => {
+        EventKind::Datagram(datagram) => {
             let leg = datagram
                 .leg
                 .map_or_else(String::new, |leg| format!(" ({leg} leg)"));

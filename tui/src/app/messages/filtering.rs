@@ -6,7 +6,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use teetap_inspect::DecodedEvent;
-use teetap_proxy::session::{Level, SessionId, State, What};
+use teetap_proxy::session::{EventKind, Level, SessionId, State};
 
 use super::Messages;
 use crate::app::{
@@ -34,7 +34,7 @@ fn other(row: &Row) -> Passed {
         Row::Log(_, level, _) => Passed::Always(*level == Level::Warning),
         Row::Line(decoded, _) => {
             let is_over =
-                matches!(&decoded.event.what, What::Session(change) if change.state == State::Closed);
+                matches!(&decoded.event.what, EventKind::Session(change) if change.state == State::Closed);
             let session = decoded.event.session;
             session.map_or(Passed::Always(false), |session| Passed::Session(session, is_over))
         }

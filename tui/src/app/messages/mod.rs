@@ -58,7 +58,7 @@ fn group(name: &'static str) -> &'static str {
 impl Messages {
     /// Adds the lines of an event. Returns true if it has any.
     pub fn event(&mut self, decoded: &Arc<DecodedEvent>, style: Style) -> bool {
-        let lines = EventLines::of(decoded, style).list;
+        let lines = EventLines::from_event(decoded, style).list;
         let since = self.history.numbers().end;
         let any = !lines.is_empty();
         for (index, line) in lines.into_iter().enumerate() {

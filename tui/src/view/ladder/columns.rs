@@ -20,7 +20,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) const fn of(area: Rect) -> Self {
+    pub(super) const fn for_area(area: Rect) -> Self {
         let (leg, sizes) = match area.width {
             ..70 => (12, false),
             70..110 => (14, false),

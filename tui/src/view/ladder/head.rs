@@ -13,7 +13,7 @@ use super::{
     super::{put, session_title},
     columns::{ARROW, Columns, cell_text},
 };
-use crate::app::{App, ladder::Step};
+use crate::app::{App, ladder::LadderLine};
 
 pub(super) fn title(buffer: &mut Buffer, area: Rect, app: &App, (session, _): (SessionId, u64)) {
     put(buffer, area, &session_title(app, session));
@@ -23,14 +23,14 @@ pub(super) fn title(buffer: &mut Buffer, area: Rect, app: &App, (session, _): (S
 pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last): (SessionId, u64)) {
     /// Maximum number of lines searched for tokens.
     const LINES: u64 = 100;
-    let columns = Columns::of(area);
+    let columns = Columns::for_area(area);
     let mut scratch = Scratch::new();
     let mut found = [[None; 2]; 2];
     for number in (last.saturating_sub(LINES)..=last).rev() {
-        let Some(Step::Datagram(decoded, _)) = app.sessions.ladder.get(session, number) else {
+        let Some(LadderLine::Datagram(decoded, _)) = app.sessions.ladder.get(session, number) else {
             continue;
         };
-        let Some(both_legs) = BothLegs::of(decoded, &mut scratch) else {
+        let Some(both_legs) = BothLegs::from_event(decoded, &mut scratch) else {
             continue;
         };
         for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(&mut found) {
@@ -73,7 +73,7 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
 
 /// Draws the names of the columns.
 pub(super) fn names(buffer: &mut Buffer, area: Rect, app: &App, _: (SessionId, u64)) {
-    let columns = Columns::of(area);
+    let columns = Columns::for_area(area);
     let theme = app.look.theme;
     let cell = cell_text("seq", "ack", "bytes", columns);
     put(buffer, area, &Line::styled(" seconds", theme.quiet()));

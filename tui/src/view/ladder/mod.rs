@@ -19,19 +19,19 @@ use teetap_inspect::{
     follow::{Missing, Ties},
     row,
 };
-use teetap_proxy::session::{Origin, SessionId, Time, What};
+use teetap_proxy::session::{EventKind, Origin, SessionId, Time};
 use teetap_wire::{Dir, Scratch, Side};
 
 use super::{empty, put};
 use crate::{
     Theme,
-    app::{App, Pane, clock::seconds, ladder::Step},
+    app::{App, Pane, clock::seconds, ladder::LadderLine},
 };
 use columns::{Columns, TIME, cell_text};
 use head::{names, title, tokens};
 
 /// Draws a line above the datagrams of a session, given the session and its newest relevant line.
-type Head = fn(&mut Buffer, Rect, &App, (SessionId, u64));
+type DrawHead = fn(&mut Buffer, Rect, &App, (SessionId, u64));
 
 /// Minimum columns in the middle for names to be aligned.
 const WIDE: u16 = 50;
@@ -60,7 +60,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         .tail
         .selected()
         .unwrap_or(visible.end.saturating_sub(1));
-    let heads: [Head; 3] = [title, tokens, names];
+    let heads: [DrawHead; 3] = [title, tokens, names];
     for (line, draw) in lines.by_ref().take(head.into()).zip(heads) {
         draw(buffer, line, app, (session, last));
     }
@@ -78,21 +78,23 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         if selected == number {
             buffer.set_style(line, app.look.theme.selected(true));
         } else if step.shares_message(chosen) {
-            buffer.set_string(line.x, line.y, "●", app.look.theme.done());
+            buffer.set_string(line.x, line.y, "●", app.look.theme.action());
         }
     }
 }
 
-fn step(buffer: &mut Buffer, area: Rect, app: &App, step: &Step, scratch: &mut Scratch) {
+fn step(buffer: &mut Buffer, area: Rect, app: &App, step: &LadderLine, scratch: &mut Scratch) {
     match step {
-        Step::Datagram(decoded, ties) => {
-            if let Some(both_legs) = BothLegs::of(decoded, scratch) {
+        LadderLine::Datagram(decoded, ties) => {
+            if let Some(both_legs) = BothLegs::from_event(decoded, scratch) {
                 datagram(buffer, area, app, (decoded, &both_legs, ties));
             }
         }
-        Step::Missing(at, dir, missing) => self::missing(buffer, area, app.look.theme, (*at, *dir, *missing)),
-        Step::Change(decoded) => change(buffer, area, app, decoded),
-        Step::Gap(lost) => put(
+        LadderLine::Missing(at, dir, missing) => {
+            self::missing(buffer, area, app.look.theme, (*at, *dir, *missing))
+        }
+        LadderLine::Change(decoded) => change(buffer, area, app, decoded),
+        LadderLine::Gap(lost) => put(
             buffer,
             area,
             &Line::styled(row::gap(*lost).text, app.look.theme.warning()),
@@ -109,7 +111,7 @@ fn missing(buffer: &mut Buffer, area: Rect, theme: Theme, (at, dir, missing): (T
     let text = format!("-- missing {numbers} --");
     let width = u16::try_from(text.len()).unwrap_or(0);
     let left = match dir.sender() {
-        Side::Client => Columns::of(area).leg(Side::Client).x,
+        Side::Client => Columns::for_area(area).leg(Side::Client).x,
         Side::Server => area.right().saturating_sub(width),
     };
     let place = Rect {
@@ -135,7 +137,7 @@ fn change(buffer: &mut Buffer, area: Rect, app: &App, decoded: &DecodedEvent) {
     };
     let colour = match row.kind {
         Kind::Traffic | Kind::Info => app.look.theme.quiet(),
-        kind => app.look.theme.of(kind),
+        kind => app.look.theme.for_kind(kind),
     };
     time(buffer, area, decoded.event.at, app.look.theme);
     // The text begins with time and session, which are drawn elsewhere.
@@ -166,7 +168,7 @@ fn datagram(
     (decoded, both_legs, ties): (&DecodedEvent, &BothLegs, &Ties),
 ) {
     let theme = app.look.theme;
-    let columns = Columns::of(area);
+    let columns = Columns::for_area(area);
     time(buffer, area, decoded.event.at, theme);
     let (dir, direction) = (both_legs.dir, theme.direction(both_legs.dir));
     for side in [Side::Client, Side::Server] {
@@ -259,7 +261,7 @@ fn middle(
             .map_or("no messages".to_owned(), |error| error.to_string());
         parts.push(vec![Span::styled(text, theme.quiet())]);
     }
-    if let What::Datagram(datagram) = &decoded.event.what
+    if let EventKind::Datagram(datagram) = &decoded.event.what
         && datagram.origin == Origin::Proxy
     {
         parts.push(vec![Span::styled("by the proxy", theme.quiet())]);
@@ -271,7 +273,7 @@ fn middle(
 
 fn link_style(both_legs: &BothLegs, theme: Theme) -> Style {
     if both_legs.is_lost {
-        theme.done()
+        theme.action()
     } else {
         theme.quiet()
     }
@@ -291,12 +293,12 @@ fn messages(reading: Option<&Reading>, list: &[&Message], theme: Theme) -> Vec<S
     let messages = list.iter().filter_map(|message| {
         let mut spans = vec![Span::raw(reading?.label(message).into_owned())];
         match message.origin {
-            Origin::Rule => spans.push(Span::styled(" by a rule", theme.done())),
-            Origin::User => spans.push(Span::styled(" by hand", theme.done())),
+            Origin::Rule => spans.push(Span::styled(" by a rule", theme.action())),
+            Origin::User => spans.push(Span::styled(" by hand", theme.action())),
             Origin::Peer | Origin::Proxy => {}
         }
         if let Some(outcome) = message.outcome() {
-            spans.push(Span::styled(format!(" {outcome}"), theme.done()));
+            spans.push(Span::styled(format!(" {outcome}"), theme.action()));
         }
         Some(spans)
     });

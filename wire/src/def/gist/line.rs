@@ -4,14 +4,14 @@ use crate::printable;
 use crate::printable::{Shown, printable_chars};
 
 /// A line under construction.
-pub(super) struct Line {
+pub(super) struct GistLine {
     text: String,
     /// The number of characters that still fit.
     left: usize,
     full: bool,
 }
 
-impl Line {
+impl GistLine {
     pub(super) const fn new(most: usize) -> Self {
         Self {
             text: String::new(),
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_line_is_cut_where_it_is_full() {
         let written = |most, parts: &[&str]| {
-            let mut line = Line::new(most);
+            let mut line = GistLine::new(most);
             parts.iter().for_each(|part| line.value(part));
             line.finish()
         };
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(written(5, &["ab", "cdef"]), "abcd…");
         assert_eq!(written(5, &["ab", "cde", "f"]), "abcd…");
         assert_eq!(written(0, &["ab"]), "…");
-        let mut line = Line::new(9);
+        let mut line = GistLine::new(9);
         [" a ", " ", " b ", ""].iter().for_each(|part| line.text(part));
         assert_eq!(line.finish(), "a b");
     }

@@ -20,15 +20,15 @@ mod line;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::model::{Compare, Def, Field, Form, Label, Part, Path, Section, Test, Type, When};
+use super::model::{Compare, Def, Field, GistPart, Label, Path, Section, Test, Type, ValueFormat, When};
 use super::record::{Record, Records, Source, Value};
 use super::secret::{HIDDEN, Secrets};
 use super::show::{bytes_text, flag_names, number};
-use line::{Line, clock, quoted, raw};
+use line::{GistLine, clock, quoted, raw};
 
 /// The style of a gist.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct GistStyle {
     /// The handling of secrets.
     pub secrets: Secrets,
     /// The maximum length of the line in characters.
@@ -47,7 +47,7 @@ impl Records<'_> {
         self,
         def: &Def,
         source: Source<'_>,
-        look: Look,
+        look: GistStyle,
         name_of: &dyn Fn(i64) -> Option<&'n [u8]>,
     ) -> Option<String> {
         let gist = def.gist.as_ref()?;
@@ -57,7 +57,7 @@ impl Records<'_> {
             source,
             look,
             name_of,
-            out: Line::new(look.line),
+            out: GistLine::new(look.line),
             last: false,
         };
         for (at, section) in (1..).zip(&gist.sections) {
@@ -71,9 +71,9 @@ struct Render<'a, 'n> {
     decoded: Records<'a>,
     def: &'a Def,
     source: Source<'a>,
-    look: Look,
+    look: GistStyle,
     name_of: &'a dyn Fn(i64) -> Option<&'n [u8]>,
-    out: Line,
+    out: GistLine,
     /// True at the end of the template.
     last: bool,
 }
@@ -82,8 +82,8 @@ impl Render<'_, '_> {
     /// Appends a section. `None` if a value outside brackets is missing.
     fn section(&mut self, section: &Section, last: bool) -> Option<()> {
         let mut values = section.parts.iter().filter_map(|part| match part {
-            Part::Value(path, _) => Some(path),
-            Part::Text(_) => None,
+            GistPart::Value(path, _) => Some(path),
+            GistPart::Text(_) => None,
         });
         let shown = match &section.when {
             When::Always if values.all(|path| self.decoded.find(path).is_some()) => true,
@@ -96,8 +96,8 @@ impl Render<'_, '_> {
         for (at, part) in (1..).zip(&section.parts).filter(|_| shown) {
             self.last = last && at == section.parts.len();
             match part {
-                Part::Text(text) => self.out.text(text),
-                Part::Value(path, form) => self.values(path, *form),
+                GistPart::Text(text) => self.out.text(text),
+                GistPart::Value(path, form) => self.values(path, *form),
             }
         }
         Some(())
@@ -138,9 +138,9 @@ impl Render<'_, '_> {
     }
 
     /// Appends all values at a path, separated by commas.
-    fn values(&mut self, path: &Path, form: Form) {
+    fn values(&mut self, path: &Path, form: ValueFormat) {
         let Self { decoded, .. } = *self;
-        if form == Form::Teams {
+        if form == ValueFormat::Teams {
             return self.teams(path);
         }
         let mut first = true;
@@ -155,7 +155,7 @@ impl Render<'_, '_> {
             self.out.is_full().then_some(())
         };
         let _full = decoded.find_map(path, |record| match record.value {
-            Value::List(_) if form != Form::Count => decoded.parts(Some(record)).find_map(&mut each),
+            Value::List(_) if form != ValueFormat::Count => decoded.parts(Some(record)).find_map(&mut each),
             _ => each(record),
         });
     }
@@ -179,24 +179,24 @@ impl Render<'_, '_> {
         }
     }
 
-    fn value(&mut self, record: &Record, form: Form) {
+    fn value(&mut self, record: &Record, form: ValueFormat) {
         let Some(field) = self.def.field(record.field) else {
             return;
         };
         let text = match (record.value, form) {
             (Value::List(count), _) => count.to_string(),
             (Value::Group, _) => String::new(),
-            (_, Form::Size) => record.len.to_string(),
+            (_, ValueFormat::Size) => record.len.to_string(),
             (Value::Text(_), _) => return self.text(record, form),
             _ if self.hidden(record).is_some() => HIDDEN.to_owned(),
-            (Value::Int(value), Form::Player) => return self.player(field, value),
+            (Value::Int(value), ValueFormat::Player) => return self.player(field, value),
             (Value::Int(value), _) => int(field, value, form),
             (Value::Bytes, _) => bytes_text(&field.ty, &self.def.bytes(record, self.source)),
         };
         self.out.value(&text);
     }
 
-    fn text(&mut self, record: &Record, form: Form) {
+    fn text(&mut self, record: &Record, form: ValueFormat) {
         let bytes = self.def.bytes(record, self.source);
         let Some(hidden) = self.hidden(record) else {
             return self.part(&bytes, form);
@@ -215,9 +215,9 @@ impl Render<'_, '_> {
     }
 
     /// Appends a text, or the part of a text that is not secret.
-    fn part(&mut self, text: &[u8], form: Form) {
+    fn part(&mut self, text: &[u8], form: ValueFormat) {
         let text = match form {
-            Form::Raw => raw(text, self.out.left()),
+            ValueFormat::Raw => raw(text, self.out.left()),
             _ => quoted(text, self.room()),
         };
         self.out.value(&text);
@@ -259,19 +259,19 @@ fn label(field: &Field, value: i64) -> Option<&str> {
     }
 }
 
-fn int(field: &Field, value: i64, form: Form) -> String {
+fn int(field: &Field, value: i64, form: ValueFormat) -> String {
     match form {
-        Form::Number | Form::Count | Form::Size => value.to_string(),
-        Form::Hex => {
+        ValueFormat::Number | ValueFormat::Count | ValueFormat::Size => value.to_string(),
+        ValueFormat::Hex => {
             // The 32 bits as on the wire.
             let low = value & 0xffff_ffff;
             format!("{low:x}")
         }
-        Form::Centis => clock(value, 100, false),
-        Form::SignedCentis => clock(value, 100, true),
-        Form::Millis => clock(value, 1000, false),
-        Form::SignedMillis => clock(value, 1000, true),
-        Form::Usual | Form::Player | Form::Raw | Form::Teams => match &field.ty {
+        ValueFormat::Centis => clock(value, 100, false),
+        ValueFormat::SignedCentis => clock(value, 100, true),
+        ValueFormat::Millis => clock(value, 1000, false),
+        ValueFormat::SignedMillis => clock(value, 1000, true),
+        ValueFormat::Usual | ValueFormat::Player | ValueFormat::Raw | ValueFormat::Teams => match &field.ty {
             Type::Enum(_) => label(field, value).map_or_else(|| value.to_string(), str::to_owned),
             Type::Flags(set) => flag_names(set, value).unwrap_or_else(|| value.to_string()),
             _ => number(field, value),

@@ -21,7 +21,7 @@ impl Gist {
     #[must_use]
     pub fn names_players(&self) -> bool {
         let mut parts = self.sections.iter().flat_map(|section| &section.parts);
-        parts.any(|part| matches!(part, Part::Value(_, Form::Player)))
+        parts.any(|part| matches!(part, GistPart::Value(_, ValueFormat::Player)))
     }
 }
 
@@ -29,7 +29,7 @@ impl Gist {
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::def) struct Section {
     pub(in crate::def) when: When,
-    pub(in crate::def) parts: Vec<Part>,
+    pub(in crate::def) parts: Vec<GistPart>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -70,14 +70,14 @@ impl Compare {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::def) enum Part {
+pub(in crate::def) enum GistPart {
     Text(Box<str>),
-    Value(Path, Form),
+    Value(Path, ValueFormat),
 }
 
 /// The form in which a value is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::def) enum Form {
+pub(in crate::def) enum ValueFormat {
     Usual,
     /// A client id, with the name of the player if it is known.
     Player,
@@ -100,7 +100,7 @@ pub(in crate::def) enum Form {
     SignedMillis,
 }
 
-impl Form {
+impl ValueFormat {
     pub(in crate::def) const NAMES: [(&'static str, Self); 11] = [
         ("player", Self::Player),
         ("raw", Self::Raw),

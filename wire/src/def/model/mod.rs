@@ -9,9 +9,9 @@ mod path;
 
 pub use field::{Clean, Default, Field, Label, Len, Repeat, Secrecy, Set, Type, Words};
 pub use gist::Gist;
-pub(super) use gist::{Compare, Form, Part, Section, Test, When};
+pub(super) use gist::{Compare, GistPart, Section, Test, ValueFormat, When};
 pub use path::Path;
-pub(super) use path::Step;
+pub(super) use path::PathPart;
 
 use std::fmt;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ pub enum Id {
 
 /// The sender and the receiver of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Endpoints {
     /// Client to server.
     C2s,
     /// Server to client.
@@ -153,7 +153,7 @@ pub enum Way {
     Demo,
 }
 
-impl Way {
+impl Endpoints {
     pub(super) const NAMES: [(&'static str, Self); 10] = [
         ("c2s", Self::C2s),
         ("s2c", Self::S2c),
@@ -247,7 +247,7 @@ pub struct Def {
     /// The id.
     pub id: Id,
     /// The sender and the receiver.
-    pub way: Way,
+    pub way: Endpoints,
     /// The vitality.
     pub vitality: Vitality,
     /// How often it is sent.

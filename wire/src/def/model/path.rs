@@ -2,7 +2,7 @@
 
 /// One part of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::def) struct Step {
+pub(in crate::def) struct PathPart {
     pub(in crate::def) field: u16,
     pub(in crate::def) index: Option<u16>,
 }
@@ -10,7 +10,7 @@ pub(in crate::def) struct Step {
 /// A place in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    pub(in crate::def) steps: Vec<Step>,
+    pub(in crate::def) steps: Vec<PathPart>,
     pub(in crate::def) leaf: u16,
     pub(in crate::def) whole_list: bool,
 }

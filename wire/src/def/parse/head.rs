@@ -6,7 +6,7 @@ use super::word::{name, number, plain_number, shortened};
 use crate::def::error::Errors;
 use crate::def::lex::Word;
 use crate::def::mark::Name;
-use crate::def::model::{Class, Frequency, Id, Vitality, Way};
+use crate::def::model::{Class, Endpoints, Frequency, Id, Vitality};
 use crate::def::syntax::{Head, Layout};
 use crate::def::uuid::{parse_uuid, uuid};
 
@@ -52,7 +52,7 @@ pub(super) fn layout(
         class,
         id: self::id(class, *id, errors)?,
         id_mark: id.mark,
-        way: Way::S2c,
+        way: Endpoints::S2c,
         vitality: Vitality::None,
         frequency: Frequency::Event,
         dead: false,
@@ -123,7 +123,7 @@ fn id(class: Class, word: Word<'_>, errors: &mut Errors) -> Option<Id> {
 fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> Option<Head> {
     let mut way = None;
     for word in rest {
-        if let Some((_, known)) = Way::NAMES.iter().find(|(name, _)| *name == word.text) {
+        if let Some((_, known)) = Endpoints::NAMES.iter().find(|(name, _)| *name == word.text) {
             way = Some(*known);
             continue;
         }
@@ -161,7 +161,7 @@ fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Er
         );
         return None;
     }
-    head.way = way.unwrap_or(Way::S2c);
+    head.way = way.unwrap_or(Endpoints::S2c);
     Some(head)
 }
 

@@ -10,7 +10,7 @@ mod word;
 use std::sync::Arc;
 
 use super::error::Errors;
-use super::lex::{self, Line, Word};
+use super::lex::{self, SourceLine, Word};
 use super::mark::Name;
 use super::model::{Dialect, Label, Set, Words};
 use super::suggest::meant_or_all;
@@ -73,7 +73,7 @@ struct Parser<'i> {
 }
 
 impl Parser<'_> {
-    fn line(&mut self, line: &Line<'_>, errors: &mut Errors) {
+    fn line(&mut self, line: &SourceLine<'_>, errors: &mut Errors) {
         let Some((first, rest)) = line.words.split_first() else {
             match line.comment {
                 Some(comment) if !comment.is_empty() => {
@@ -138,7 +138,7 @@ impl Parser<'_> {
         self.open = open;
     }
 
-    fn member(&mut self, line: &Line<'_>, first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) {
+    fn member(&mut self, line: &SourceLine<'_>, first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) {
         let doc = self.take_doc(line.comment);
         let Some(open) = &mut self.open else {
             // The definition above is wrong and was reported, or there is none.

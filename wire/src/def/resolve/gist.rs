@@ -5,7 +5,7 @@
 use crate::def::lex::Word;
 use crate::def::mark::Mark;
 use crate::def::mark::Name;
-use crate::def::model::{Compare, Def, Field, Form, Gist, Part, Path, Section, Test, Type, When};
+use crate::def::model::{Compare, Def, Field, Gist, GistPart, Path, Section, Test, Type, ValueFormat, When};
 use crate::def::parse::plain_number;
 use crate::def::path::PathError;
 use crate::def::suggest::suggest;
@@ -62,7 +62,7 @@ impl<'t> Template<'t> {
             return Err(self.wrong(at, "a control character"));
         }
         if !self.done.is_empty() {
-            self.push(0, Part::Text(" ".into()))?;
+            self.push(0, GistPart::Text(" ".into()))?;
         }
         let mut at = 0;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -89,7 +89,7 @@ impl<'t> Template<'t> {
         if rest.starts_with(']')
             && let Some((section, start)) = self.open.take()
         {
-            let fixed = |part: &Part| matches!(part, Part::Text(_));
+            let fixed = |part: &GistPart| matches!(part, GistPart::Text(_));
             if section.when == When::Present && section.parts.iter().all(fixed) {
                 return Err(self.wrong(start, "nothing in these brackets can be missing"));
             }
@@ -101,11 +101,11 @@ impl<'t> Template<'t> {
             let c = rest.chars().next().unwrap_or_default();
             return Err(self.wrong(at, &format!("unexpected `{c}`")));
         }
-        self.push(at, Part::Text(rest.get(..len).unwrap_or_default().into()))?;
+        self.push(at, GistPart::Text(rest.get(..len).unwrap_or_default().into()))?;
         Ok(len)
     }
 
-    fn push(&mut self, at: usize, part: Part) -> Result<(), Wrong> {
+    fn push(&mut self, at: usize, part: GistPart) -> Result<(), Wrong> {
         if self.raw {
             return Err(self.wrong(
                 at,
@@ -131,26 +131,26 @@ impl<'t> Template<'t> {
         let form_at = at + path.len() + 1;
         let (path, field) = self.path(at, path)?;
         let form = match form {
-            None => Form::Usual,
+            None => ValueFormat::Usual,
             Some(name) => self.form(form_at, name)?,
         };
         self.check(form_at, &path, field, form)?;
-        if form == Form::Raw {
+        if form == ValueFormat::Raw {
             // At the start of a gist it could be mistaken for the outcome of the message, which precedes the gist.
             let before = self.done.iter().filter(|section| section.when == When::Always);
-            let says = |part: &Part| !matches!(part, Part::Text(text) if text.trim().is_empty());
+            let says = |part: &GistPart| !matches!(part, GistPart::Text(text) if text.trim().is_empty());
             if !before.flat_map(|section| &section.parts).any(says) {
                 return Err(self.wrong(form_at, "text without quotes needs something before it"));
             }
         }
-        self.push(at, Part::Value(path, form))?;
-        self.raw = form == Form::Raw;
+        self.push(at, GistPart::Value(path, form))?;
+        self.raw = form == ValueFormat::Raw;
         Ok(())
     }
 
-    fn form(&self, at: usize, name: &str) -> Result<Form, Wrong> {
-        let names = || Form::NAMES.iter().map(|(name, _)| *name);
-        let found = Form::NAMES.iter().find(|(known, _)| *known == name);
+    fn form(&self, at: usize, name: &str) -> Result<ValueFormat, Wrong> {
+        let names = || ValueFormat::NAMES.iter().map(|(name, _)| *name);
+        let found = ValueFormat::NAMES.iter().find(|(known, _)| *known == name);
         found.map(|(_, form)| *form).ok_or_else(|| {
             let help = match suggest(name, names()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
@@ -161,19 +161,19 @@ impl<'t> Template<'t> {
     }
 
     /// Checks that a field can be formatted in a form. `at` is the position after the path.
-    fn check(&self, at: usize, path: &Path, field: &Field, form: Form) -> Result<(), Wrong> {
+    fn check(&self, at: usize, path: &Path, field: &Field, form: ValueFormat) -> Result<(), Wrong> {
         let is_bytes = !field.is_number() && !field.is_text() && !matches!(field.ty, Type::Group { .. });
         let wanted = match form {
-            Form::Count | Form::Teams => (!path.is_list()).then_some("a list"),
+            ValueFormat::Count | ValueFormat::Teams => (!path.is_list()).then_some("a list"),
             _ if matches!(field.ty, Type::Group { .. }) => {
                 return Err(self.wrong(
                     at - 1,
                     &format!("`{}` is a group: name one of its parts", field.name),
                 ));
             }
-            Form::Usual => None,
-            Form::Raw => (!field.is_text() || path.is_many(self.def)).then_some("one text"),
-            Form::Size => (!is_bytes).then_some("raw bytes"),
+            ValueFormat::Usual => None,
+            ValueFormat::Raw => (!field.is_text() || path.is_many(self.def)).then_some("one text"),
+            ValueFormat::Size => (!is_bytes).then_some("raw bytes"),
             _ => (!field.is_number()).then_some("a number"),
         };
         wanted.map_or(Ok(()), |wanted| {

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use super::error::Errors;
 use super::mark::Mark;
-use super::model::{Class, Def, Dialect, Id, Way};
+use super::model::{Class, Def, Dialect, Endpoints, Id};
 use super::syntax::{Item, Kind, Layout, Scope};
 use names::Names;
 
@@ -33,7 +33,7 @@ pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Erro
         dialect,
         items,
     };
-    let mut taken = Taken::default();
+    let mut taken = DefinedNames::default();
     let mut messages = Messages::default();
     for item in mine {
         taken.check(item, errors);
@@ -77,11 +77,11 @@ pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Erro
 
 /// The names of things other than messages, and the definitions that have them.
 #[derive(Default)]
-struct Taken<'i> {
+struct DefinedNames<'i> {
     by: BTreeMap<(u8, &'i str), (Scope, Mark)>,
 }
 
-impl<'i> Taken<'i> {
+impl<'i> DefinedNames<'i> {
     fn check(&mut self, item: &'i Item, errors: &mut Errors) {
         let space = match &item.kind {
             Kind::Const(_) => 0,
@@ -104,11 +104,11 @@ impl<'i> Taken<'i> {
 struct Messages<'i> {
     all: Vec<Option<(&'i Item, &'i Layout)>>,
     by_name: BTreeMap<(Class, bool, &'i str), usize>,
-    by_id: BTreeMap<(Class, Key), Vec<usize>>,
+    by_id: BTreeMap<(Class, IdKey), Vec<usize>>,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+enum IdKey {
     Number(i32),
     Uuid([u8; 16]),
     Tag([u8; 4]),
@@ -123,9 +123,9 @@ impl<'i> Messages<'i> {
         let Some(head) = &layout.head else { return };
         let place = self.all.len();
         let (key, extended) = match &head.id {
-            Id::Number(number) => (Key::Number(*number), false),
-            Id::Uuid { uuid, .. } => (Key::Uuid(*uuid), true),
-            Id::Tag(tag) => (Key::Tag(*tag), false),
+            Id::Number(number) => (IdKey::Number(*number), false),
+            Id::Uuid { uuid, .. } => (IdKey::Uuid(*uuid), true),
+            Id::Tag(tag) => (IdKey::Tag(*tag), false),
         };
         let same_id = self.by_id.entry((head.class, key)).or_default();
         let rivals = same_id.iter().copied().map(|rival| (rival, head.id_mark));
@@ -145,7 +145,7 @@ impl<'i> Messages<'i> {
             let ways = its.head.as_ref().map(|head| head.way);
             let apart = matches!(
                 (head.way, ways),
-                (Way::C2s, Some(Way::S2c)) | (Way::S2c, Some(Way::C2s))
+                (Endpoints::C2s, Some(Endpoints::S2c)) | (Endpoints::S2c, Some(Endpoints::C2s))
             );
             if mark == head.id_mark && apart {
                 continue;
@@ -184,7 +184,7 @@ fn twins(defs: &mut [Def]) {
         let (before, rest) = defs.split_at_mut(at);
         let Some(def) = rest.first() else { continue };
         // Only these can share an id.
-        if !matches!(def.way, Way::C2s | Way::S2c) || def.class == Class::Object {
+        if !matches!(def.way, Endpoints::C2s | Endpoints::S2c) || def.class == Class::Object {
             continue;
         }
         let first = before

@@ -1,6 +1,6 @@
 //! Tests of the explained form: it is correct and complete.
 
-use super::super::model::{Compare, Form};
+use super::super::model::{Compare, ValueFormat};
 use super::super::parse::field::{self, RANGE};
 use super::super::parse::{GIST, HEADERS, INCLUDE, PARAMS, head};
 use super::super::syntax::Builtin;
@@ -61,7 +61,7 @@ fn the_example_works_as_documented() {
         b"\x90\x06\x03\x01\x05rex\0\x02ball\0stick\0do whistle twice\0"
     );
     assert_eq!(codes(&decoded), []);
-    let look = Look {
+    let look = GistStyle {
         secrets: Secrets::Hide,
         line: 200,
         value: 40,
@@ -123,7 +123,9 @@ fn every_word_of_the_parser_is_explained() {
     let prose: String = prose.map(|line| format!("{line} ")).collect();
     let words: Vec<&str> = prose.split([' ', ',', ';', ':', '`', '(', ')']).collect();
     let dialects = Dialect::ALL.into_iter().map(Dialect::name);
-    let others = names(&Way::NAMES).chain(names(&Form::NAMES)).chain(dialects);
+    let others = names(&Endpoints::NAMES)
+        .chain(names(&ValueFormat::NAMES))
+        .chain(dialects);
     for word in others.chain([INCLUDE, GIST]) {
         assert!(words.contains(&word), "{word}");
     }

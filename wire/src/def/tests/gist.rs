@@ -6,7 +6,7 @@ use super::properties::{Choices, body, defs};
 use super::text::{errors, pairs};
 use super::*;
 
-const LOOK: Look = Look {
+const LOOK: GistStyle = GistStyle {
     secrets: Secrets::Hide,
     line: 160,
     value: 64,
@@ -24,7 +24,7 @@ fn gist(def: &Def, values: &Datum, secrets: Secrets) -> Option<String> {
     let (data, decoded) = made(def, values);
     decoded
         .view()
-        .gist(def, Source::Bytes(&data), Look { secrets, ..LOOK }, &names)
+        .gist(def, Source::Bytes(&data), GistStyle { secrets, ..LOOK }, &names)
 }
 
 /// Returns the line of a game message with these values.

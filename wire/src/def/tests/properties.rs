@@ -183,7 +183,11 @@ pub(super) fn body(def: &Def, data: &[u8]) -> usize {
 fn found<'r>(def: &Def, data: &[u8], decoded: &mut Decoded) -> Option<&'r Def> {
     let (registry, dir) = (
         Registry::builtin(),
-        if def.way == Way::C2s { Dir::C2s } else { Dir::S2c },
+        if def.way == Endpoints::C2s {
+            Dir::C2s
+        } else {
+            Dir::S2c
+        },
     );
     let mut protos = DIALECTS
         .into_iter()
@@ -234,7 +238,7 @@ proptest! {
             decoded.object(def, &ints);
             prop_assert_eq!(decoded.datum(def, Source::Ints(&ints)), values);
             for record in decoded.records().iter().filter(|record| record.index.is_none() && record.depth == 0) {
-                let path = Path::of(def, record.field).unwrap();
+                let path = Path::of_field(def, record.field).unwrap();
                 let mut edited = ints.clone();
                 let value = decoded.datum_of(def, record, Source::Ints(&ints));
                 decoded.splice_object(def, &mut edited, &path, &value).unwrap();

@@ -1,10 +1,10 @@
 //! The chunks of a datagram that has passed all checks before.
 
-use super::{FETCH, Row, last, step};
+use super::{Check, FETCH, last, step};
 use crate::receiver::case::End;
 use crate::receiver::{Phase, Verdict};
 
-pub(in crate::receiver) const NOT_ONLINE: Row = last(
+pub(in crate::receiver) const NOT_ONLINE: Check = last(
     "not-online",
     Verdict::IgnoresRest,
     FETCH,
@@ -12,7 +12,7 @@ pub(in crate::receiver) const NOT_ONLINE: Row = last(
     |case| case.leg.phase != Phase::Online,
 );
 
-pub(in crate::receiver) const PAST_END: Row = last(
+pub(in crate::receiver) const PAST_END: Check = last(
     "past-end",
     Verdict::IgnoresRest,
     FETCH,
@@ -20,7 +20,7 @@ pub(in crate::receiver) const PAST_END: Row = last(
     |case| case.end == Some(End::Broken),
 );
 
-pub(in crate::receiver) const TRAILING: Row = last(
+pub(in crate::receiver) const TRAILING: Check = last(
     "trailing",
     Verdict::IgnoresRest,
     FETCH,
@@ -28,7 +28,7 @@ pub(in crate::receiver) const TRAILING: Row = last(
     |case| case.end == Some(End::Trailing),
 );
 
-pub(in crate::receiver) const NOT_VITAL: Row = step(
+pub(in crate::receiver) const NOT_VITAL: Check = step(
     "not-vital",
     Verdict::Accepts,
     FETCH,
@@ -36,7 +36,7 @@ pub(in crate::receiver) const NOT_VITAL: Row = step(
     |case| case.chunk.is_some_and(|chunk| chunk.header.vital.is_none()),
 );
 
-pub(in crate::receiver) const NEXT: Row = step(
+pub(in crate::receiver) const NEXT: Check = step(
     "next",
     Verdict::Accepts,
     FETCH,
@@ -47,7 +47,7 @@ pub(in crate::receiver) const NEXT: Row = step(
     },
 );
 
-pub(in crate::receiver) const REPEAT: Row = step(
+pub(in crate::receiver) const REPEAT: Check = step(
     "repeat",
     Verdict::DropsRepeat,
     FETCH,
@@ -58,7 +58,7 @@ pub(in crate::receiver) const REPEAT: Row = step(
     },
 );
 
-pub(in crate::receiver) const GAP: Row = step(
+pub(in crate::receiver) const GAP: Check = step(
     "gap",
     Verdict::AsksResend,
     FETCH,

@@ -1,9 +1,9 @@
 //! Control messages of a known connection.
 
-use super::{FEED, Row, last, step};
+use super::{Check, FEED, last, step};
 use crate::receiver::{Answer, Phase, Release, Verdict};
 
-pub(in crate::receiver) const CLOSE: Row = last(
+pub(in crate::receiver) const CLOSE: Check = last(
     "close",
     Verdict::Ends,
     FEED,
@@ -11,7 +11,7 @@ pub(in crate::receiver) const CLOSE: Row = last(
     |case| case.is_control(4),
 );
 
-pub(in crate::receiver) const REKEY: Row = step(
+pub(in crate::receiver) const REKEY: Check = step(
     "token",
     Verdict::TakesToken,
     FEED,
@@ -19,7 +19,7 @@ pub(in crate::receiver) const REKEY: Row = step(
     |case| case.is_control(5),
 );
 
-pub(in crate::receiver) const REKEY_ANSWER: Row = step(
+pub(in crate::receiver) const REKEY_ANSWER: Check = step(
     "token-answer",
     Verdict::Answers(Answer::Connect),
     FEED,
@@ -28,7 +28,7 @@ pub(in crate::receiver) const REKEY_ANSWER: Row = step(
 );
 
 /// DDNet accepts the token in a reply only while it waits for a token.
-pub(in crate::receiver) const DDNET_TOKEN: Row = step(
+pub(in crate::receiver) const DDNET_TOKEN: Check = step(
     "token",
     Verdict::TakesToken,
     FEED,
@@ -40,7 +40,7 @@ const fn is_waiting(phase: Phase) -> bool {
     matches!(phase, Phase::Connecting)
 }
 
-pub(in crate::receiver) const ACCEPT_SHORT: Row = step(
+pub(in crate::receiver) const ACCEPT_SHORT: Check = step(
     "accept-short",
     Verdict::Ignores,
     FEED,
@@ -48,7 +48,7 @@ pub(in crate::receiver) const ACCEPT_SHORT: Row = step(
     |case| case.is_control(2) && case.reading.token.is_some() && case.reading.payload().len() < 5,
 );
 
-pub(in crate::receiver) const ACCEPT_ANSWER: Row = step(
+pub(in crate::receiver) const ACCEPT_ANSWER: Check = step(
     "accept-answer",
     Verdict::Answers(Answer::Accept),
     FEED,
@@ -59,7 +59,7 @@ pub(in crate::receiver) const ACCEPT_ANSWER: Row = step(
     },
 );
 
-pub(in crate::receiver) const ACCEPT: Row = step(
+pub(in crate::receiver) const ACCEPT: Check = step(
     "accept",
     Verdict::GoesOnline,
     FEED,
@@ -70,7 +70,7 @@ pub(in crate::receiver) const ACCEPT: Row = step(
     },
 );
 
-pub(in crate::receiver) const OTHER: Row = step(
+pub(in crate::receiver) const OTHER: Check = step(
     "control-other",
     Verdict::Ignores,
     FEED,

@@ -1,18 +1,18 @@
 //! Checks of sizes, flags and compression that a release makes before it looks up the connection.
 
-use super::{FEED, Row, SERVER, UNPACK, last};
+use super::{Check, FEED, SERVER, UNPACK, last};
 use crate::Token;
 use crate::receiver::reading::inflate;
 use crate::receiver::{Admission, Leg, Phase, Refusal, Verdict};
 
 const VALID: &str = "network.cpp CNetBase::IsValidConnectionOrientedPacket";
 
-pub(in crate::receiver) const SHORT: Row =
+pub(in crate::receiver) const SHORT: Check =
     last("short", Verdict::Drops, UNPACK, "less than 3 bytes", |case| {
         case.reading.bytes.len() < 3
     });
 
-pub(in crate::receiver) const SHORT_SEVEN: Row = last(
+pub(in crate::receiver) const SHORT_SEVEN: Check = last(
     "short-seven",
     Verdict::Drops,
     UNPACK,
@@ -20,7 +20,7 @@ pub(in crate::receiver) const SHORT_SEVEN: Row = last(
     |case| case.reading.seven && case.reading.bytes.len() < 7,
 );
 
-pub(in crate::receiver) const SHORT_TOKEN: Row = last(
+pub(in crate::receiver) const SHORT_TOKEN: Check = last(
     "short-token",
     Verdict::Drops,
     UNPACK,
@@ -28,7 +28,7 @@ pub(in crate::receiver) const SHORT_TOKEN: Row = last(
     |case| !case.reading.connless && case.reading.bytes.len() < case.reading.header,
 );
 
-pub(in crate::receiver) const SHORT_CONNLESS: Row = last(
+pub(in crate::receiver) const SHORT_CONNLESS: Check = last(
     "short-connless",
     Verdict::Drops,
     UNPACK,
@@ -36,7 +36,7 @@ pub(in crate::receiver) const SHORT_CONNLESS: Row = last(
     |case| case.reading.connless && case.reading.bytes.len() < case.reading.header,
 );
 
-pub(in crate::receiver) const CONNLESS_VERSION: Row = last(
+pub(in crate::receiver) const CONNLESS_VERSION: Check = last(
     "connless-version",
     Verdict::Drops,
     UNPACK,
@@ -44,7 +44,7 @@ pub(in crate::receiver) const CONNLESS_VERSION: Row = last(
     |case| case.reading.connless && case.reading.bytes.first().is_some_and(|first| first & 3 != 1),
 );
 
-pub(in crate::receiver) const OVERSIZED: Row = last(
+pub(in crate::receiver) const OVERSIZED: Check = last(
     "oversized",
     Verdict::Drops,
     UNPACK,
@@ -52,7 +52,7 @@ pub(in crate::receiver) const OVERSIZED: Row = last(
     |case| !case.reading.connless && case.reading.bytes.len() > 7 + case.release.room(),
 );
 
-pub(in crate::receiver) const INFLATE: Row = last(
+pub(in crate::receiver) const INFLATE: Check = last(
     "inflate",
     Verdict::Drops,
     UNPACK,
@@ -61,7 +61,7 @@ pub(in crate::receiver) const INFLATE: Row = last(
 );
 
 /// DDNet 16.4 reads a datagram of a 0.7 connection as 0.6 first.
-pub(in crate::receiver) const FIRST_READING: Row = last(
+pub(in crate::receiver) const FIRST_READING: Check = last(
     "first-reading",
     Verdict::Drops,
     SERVER,
@@ -76,7 +76,7 @@ pub(in crate::receiver) const FIRST_READING: Row = last(
     },
 );
 
-pub(in crate::receiver) const CRASH: Row = last(
+pub(in crate::receiver) const CRASH: Check = last(
     "crash",
     Verdict::Crashes,
     UNPACK,
@@ -91,7 +91,7 @@ pub(in crate::receiver) const CRASH: Row = last(
     },
 );
 
-pub(in crate::receiver) const UNKNOWN_FLAGS: Row = last(
+pub(in crate::receiver) const UNKNOWN_FLAGS: Check = last(
     "unknown-flags",
     Verdict::Drops,
     VALID,
@@ -99,7 +99,7 @@ pub(in crate::receiver) const UNKNOWN_FLAGS: Row = last(
     |case| !case.reading.connless && case.reading.unknown,
 );
 
-pub(in crate::receiver) const CONTROL_COUNT: Row = last(
+pub(in crate::receiver) const CONTROL_COUNT: Check = last(
     "control-count",
     Verdict::Drops,
     VALID,
@@ -107,7 +107,7 @@ pub(in crate::receiver) const CONTROL_COUNT: Row = last(
     |case| case.reading.control && case.reading.count != 0,
 );
 
-pub(in crate::receiver) const CONTROL_EMPTY: Row = last(
+pub(in crate::receiver) const CONTROL_EMPTY: Check = last(
     "control-empty",
     Verdict::Drops,
     VALID,
@@ -119,12 +119,12 @@ pub(in crate::receiver) const CONTROL_EMPTY: Row = last(
 );
 
 /// The same check at its place in DDNet 16.4.
-pub(in crate::receiver) const CONTROL_EMPTY_16: Row = Row {
+pub(in crate::receiver) const CONTROL_EMPTY_16: Check = Check {
     source: SERVER,
     ..CONTROL_EMPTY
 };
 
-pub(in crate::receiver) const CONTROL_COMPRESSED: Row = last(
+pub(in crate::receiver) const CONTROL_COMPRESSED: Check = last(
     "control-compressed",
     Verdict::Drops,
     UNPACK,
@@ -132,7 +132,7 @@ pub(in crate::receiver) const CONTROL_COMPRESSED: Row = last(
     |case| case.reading.control && case.reading.compressed,
 );
 
-pub(in crate::receiver) const DATA_EMPTY: Row = last(
+pub(in crate::receiver) const DATA_EMPTY: Check = last(
     "data-empty",
     Verdict::Drops,
     VALID,
@@ -143,7 +143,7 @@ pub(in crate::receiver) const DATA_EMPTY: Row = last(
     },
 );
 
-pub(in crate::receiver) const COMPRESSED_STRANGER: Row = last(
+pub(in crate::receiver) const COMPRESSED_STRANGER: Check = last(
     "compressed-stranger",
     Verdict::Drops,
     SERVER,
@@ -151,7 +151,7 @@ pub(in crate::receiver) const COMPRESSED_STRANGER: Row = last(
     |case| case.reading.compressed && !case.leg.has_slot() && !case.leg.challenges,
 );
 
-pub(in crate::receiver) const COMPRESSED_TOKEN: Row = last(
+pub(in crate::receiver) const COMPRESSED_TOKEN: Check = last(
     "compressed-token",
     Verdict::Drops,
     SERVER,
@@ -163,7 +163,7 @@ pub(in crate::receiver) const COMPRESSED_TOKEN: Row = last(
     },
 );
 
-pub(in crate::receiver) const BANNED: Row = last(
+pub(in crate::receiver) const BANNED: Check = last(
     "banned",
     Verdict::Refuses(Refusal::Banned),
     SERVER,
@@ -171,7 +171,7 @@ pub(in crate::receiver) const BANNED: Row = last(
     |case| case.leg.admission == Admission::Banned,
 );
 
-pub(in crate::receiver) const LEFTOVER: Row = last(
+pub(in crate::receiver) const LEFTOVER: Check = last(
     "leftover",
     Verdict::ReadsLeftover,
     FEED,
@@ -179,7 +179,7 @@ pub(in crate::receiver) const LEFTOVER: Row = last(
     |case| case.reading.control && case.control_id().is_none(),
 );
 
-pub(in crate::receiver) const CONNLESS: Row = last(
+pub(in crate::receiver) const CONNLESS: Check = last(
     "connless",
     Verdict::HandsOver,
     SERVER,
@@ -188,7 +188,7 @@ pub(in crate::receiver) const CONNLESS: Row = last(
 );
 
 /// The server compares with the token of the address; the token for broadcasts is accepted too.
-pub(in crate::receiver) const CONNLESS_TOKEN: Row = last(
+pub(in crate::receiver) const CONNLESS_TOKEN: Check = last(
     "connless-token",
     Verdict::Drops,
     SERVER,
@@ -200,7 +200,7 @@ fn shows_token(leg: &Leg, token: Option<Token>) -> bool {
     token.is_some() && token == leg.token_in
 }
 
-pub(in crate::receiver) const NO_CONNECTION: Row = last(
+pub(in crate::receiver) const NO_CONNECTION: Check = last(
     "no-connection",
     Verdict::Drops,
     super::CLIENT,

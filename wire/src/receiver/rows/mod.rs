@@ -7,7 +7,7 @@ pub(super) mod session;
 pub(super) mod slot;
 
 use super::Verdict;
-use super::case::{Case, Row};
+use super::case::{Case, Check};
 
 const UNPACK: &str = "network.cpp CNetBase::UnpackPacket";
 const FEED: &str = "network_conn.cpp CNetConnection::Feed";
@@ -22,8 +22,8 @@ const fn last(
     source: &'static str,
     text: &'static str,
     trips: fn(&Case<'_>) -> bool,
-) -> Row {
-    Row {
+) -> Check {
+    Check {
         name,
         text,
         source,
@@ -40,8 +40,8 @@ const fn step(
     source: &'static str,
     text: &'static str,
     trips: fn(&Case<'_>) -> bool,
-) -> Row {
-    Row {
+) -> Check {
+    Check {
         name,
         text,
         source,

@@ -1,12 +1,12 @@
 //! Token, ack and flags of a datagram of a known connection.
 
-use super::{CLIENT, FEED, Row, SERVER, last, step};
+use super::{CLIENT, Check, FEED, SERVER, last, step};
 use crate::receiver::{Answer, Phase, Verdict, in_window};
 use crate::{Proto, Token};
 
 const ON_CONTROL: &str = "network_server.cpp CNetServer::OnConnCtrlMsg";
 
-pub(in crate::receiver) const KNOWN_CONNECT: Row = last(
+pub(in crate::receiver) const KNOWN_CONNECT: Check = last(
     "connect-again",
     Verdict::Drops,
     SERVER,
@@ -15,7 +15,7 @@ pub(in crate::receiver) const KNOWN_CONNECT: Row = last(
 );
 
 /// Read before the token is checked.
-pub(in crate::receiver) const RECONNECT: Row = step(
+pub(in crate::receiver) const RECONNECT: Check = step(
     "reconnect",
     Verdict::Answers(Answer::ConnectAccept),
     ON_CONTROL,
@@ -24,7 +24,7 @@ pub(in crate::receiver) const RECONNECT: Row = step(
 );
 
 /// Read before the token is checked, since the token is in the message.
-pub(in crate::receiver) const REJOIN: Row = last(
+pub(in crate::receiver) const REJOIN: Check = last(
     "rejoin",
     Verdict::Restarts,
     ON_CONTROL,
@@ -41,7 +41,7 @@ pub(super) fn is_tken_connect(clear: &[u8]) -> bool {
     clear.len() >= 9 && clear.get(1..5) == Some(&Token::TKEN.0)
 }
 
-pub(in crate::receiver) const TOKEN_MISSING: Row = last(
+pub(in crate::receiver) const TOKEN_MISSING: Check = last(
     "token-missing",
     Verdict::Drops,
     FEED,
@@ -52,7 +52,7 @@ pub(in crate::receiver) const TOKEN_MISSING: Row = last(
     },
 );
 
-pub(in crate::receiver) const TOKEN_WRONG: Row = last(
+pub(in crate::receiver) const TOKEN_WRONG: Check = last(
     "token-wrong",
     Verdict::Drops,
     FEED,
@@ -63,7 +63,7 @@ pub(in crate::receiver) const TOKEN_WRONG: Row = last(
     },
 );
 
-pub(in crate::receiver) const TAIL_SHORT: Row = last(
+pub(in crate::receiver) const TAIL_SHORT: Check = last(
     "tail-short",
     Verdict::Drops,
     FEED,
@@ -71,7 +71,7 @@ pub(in crate::receiver) const TAIL_SHORT: Row = last(
     |case| case.wants_tail() && case.tail().is_none(),
 );
 
-pub(in crate::receiver) const TAIL_WRONG: Row = last(
+pub(in crate::receiver) const TAIL_WRONG: Check = last(
     "tail-wrong",
     Verdict::Drops,
     FEED,
@@ -79,7 +79,7 @@ pub(in crate::receiver) const TAIL_WRONG: Row = last(
     |case| case.wants_tail() && case.tail() != case.leg.token_in,
 );
 
-pub(in crate::receiver) const SEVEN_WRONG: Row = last(
+pub(in crate::receiver) const SEVEN_WRONG: Check = last(
     "token-wrong",
     Verdict::Drops,
     FEED,
@@ -88,7 +88,7 @@ pub(in crate::receiver) const SEVEN_WRONG: Row = last(
 );
 
 /// 0.7.5 also refuses the token that means "none", even if it is the expected token.
-pub(in crate::receiver) const TOKEN_075: Row = last(
+pub(in crate::receiver) const TOKEN_075: Check = last(
     "token-wrong",
     Verdict::Drops,
     FEED,
@@ -96,7 +96,7 @@ pub(in crate::receiver) const TOKEN_075: Row = last(
     |case| case.reading.token == Some(Token::NONE) || case.reading.token != case.leg.token_in,
 );
 
-pub(in crate::receiver) const ACK_WINDOW: Row = last(
+pub(in crate::receiver) const ACK_WINDOW: Check = last(
     "ack-window",
     Verdict::Drops,
     FEED,
@@ -104,7 +104,7 @@ pub(in crate::receiver) const ACK_WINDOW: Row = last(
     |case| !in_window(case.reading.ack, case.leg.peer_ack, case.leg.sequence),
 );
 
-pub(in crate::receiver) const TAKES_ACK: Row = step(
+pub(in crate::receiver) const TAKES_ACK: Check = step(
     "ack",
     Verdict::TakesAck,
     FEED,
@@ -112,7 +112,7 @@ pub(in crate::receiver) const TAKES_ACK: Row = step(
     |_| true,
 );
 
-pub(in crate::receiver) const RESEND: Row = step(
+pub(in crate::receiver) const RESEND: Check = step(
     "resend",
     Verdict::Resends,
     FEED,
@@ -121,7 +121,7 @@ pub(in crate::receiver) const RESEND: Row = step(
 );
 
 /// 0.7.5 hands a connless datagram from a client's address to the browser only with the right token and a valid ack.
-pub(in crate::receiver) const CONNLESS_IN_SESSION: Row = last(
+pub(in crate::receiver) const CONNLESS_IN_SESSION: Check = last(
     "connless",
     Verdict::HandsOver,
     SERVER,
@@ -129,7 +129,7 @@ pub(in crate::receiver) const CONNLESS_IN_SESSION: Row = last(
     |case| case.reading.connless,
 );
 
-pub(in crate::receiver) const CONNLESS_AT_CLIENT: Row = last(
+pub(in crate::receiver) const CONNLESS_AT_CLIENT: Check = last(
     "connless-in-session",
     Verdict::Drops,
     CLIENT,
@@ -137,7 +137,7 @@ pub(in crate::receiver) const CONNLESS_AT_CLIENT: Row = last(
     |case| case.reading.connless,
 );
 
-pub(in crate::receiver) const FIRST_DATA: Row = step(
+pub(in crate::receiver) const FIRST_DATA: Check = step(
     "first-data",
     Verdict::GoesOnline,
     FEED,

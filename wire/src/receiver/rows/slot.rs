@@ -1,7 +1,7 @@
 //! Datagrams of an address without a slot: handshakes and admission.
 
 use super::session::is_tken_connect;
-use super::{Row, SERVER, last, step};
+use super::{Check, SERVER, last, step};
 use crate::Token;
 use crate::receiver::case::Case;
 use crate::receiver::{Admission, Answer, Refusal, Release, Verdict};
@@ -61,37 +61,37 @@ const fn refusal(
     source: &'static str,
     text: &'static str,
     trips: fn(&Case<'_>) -> bool,
-) -> Row {
+) -> Check {
     last(name, Verdict::Refuses(refusal), source, text, trips)
 }
 
-pub(in crate::receiver) const FULL: Row = refusal(
+pub(in crate::receiver) const FULL: Check = refusal(
     "full",
     Refusal::Full,
     SERVER,
     "a new client, but no slot is free",
     |case| case.leg.admission == Admission::Full && wants_slot(case),
 );
-pub(in crate::receiver) const PER_ADDRESS: Row = refusal(
+pub(in crate::receiver) const PER_ADDRESS: Check = refusal(
     "per-address",
     Refusal::PerAddress,
     SERVER,
     "a new client, but too many have its address",
     |case| case.leg.admission == Admission::PerAddress && wants_slot(case),
 );
-pub(in crate::receiver) const FULL_DDNET: Row = Row { source: TRY, ..FULL };
-pub(in crate::receiver) const PER_ADDRESS_DDNET: Row = Row {
+pub(in crate::receiver) const FULL_DDNET: Check = Check { source: TRY, ..FULL };
+pub(in crate::receiver) const PER_ADDRESS_DDNET: Check = Check {
     source: TRY,
     ..PER_ADDRESS
 };
-pub(in crate::receiver) const TOO_FAST: Row = refusal(
+pub(in crate::receiver) const TOO_FAST: Check = refusal(
     "too-fast",
     Refusal::TooFast,
     TRY,
     "a new client, but too many connections were made from its address",
     |case| case.leg.admission == Admission::TooFast && wants_slot(case),
 );
-pub(in crate::receiver) const NO_SEVEN: Row = refusal(
+pub(in crate::receiver) const NO_SEVEN: Check = refusal(
     "no-seven",
     Refusal::NoSeven,
     TRY,
@@ -100,7 +100,7 @@ pub(in crate::receiver) const NO_SEVEN: Row = refusal(
 );
 
 /// The server still counts the client (0.7.5), and prepares a player (both).
-pub(in crate::receiver) const CONNECT_ACK: Row = last(
+pub(in crate::receiver) const CONNECT_ACK: Check = last(
     "connect-ack",
     Verdict::Drops,
     super::FEED,
@@ -108,12 +108,12 @@ pub(in crate::receiver) const CONNECT_ACK: Row = last(
     |case| wants_slot(case) && case.reading.ack != 0,
 );
 
-pub(in crate::receiver) const OPENS: Row = step("open", Verdict::Opens, SERVER, "a new client", wants_slot);
+pub(in crate::receiver) const OPENS: Check = step("open", Verdict::Opens, SERVER, "a new client", wants_slot);
 
-pub(in crate::receiver) const OPENS_DDNET: Row =
+pub(in crate::receiver) const OPENS_DDNET: Check =
     last("open", Verdict::Opens, TRY, "a new client", wants_slot);
 
-pub(in crate::receiver) const CONNECT_ANSWER: Row = last(
+pub(in crate::receiver) const CONNECT_ANSWER: Check = last(
     "connect",
     Verdict::Answers(Answer::ConnectAccept),
     super::FEED,
@@ -121,7 +121,7 @@ pub(in crate::receiver) const CONNECT_ANSWER: Row = last(
     |case| case.acted && case.is_control(1),
 );
 
-pub(in crate::receiver) const CONNECT_065_ANSWER: Row = last(
+pub(in crate::receiver) const CONNECT_065_ANSWER: Check = last(
     "connect",
     Verdict::Answers(Answer::ConnectAccept),
     SERVER,
@@ -129,7 +129,7 @@ pub(in crate::receiver) const CONNECT_065_ANSWER: Row = last(
     |case| is_six(case, 1) && case.reading.payload().len() >= CONNECT_065,
 );
 
-pub(in crate::receiver) const CONNECT_065_SHORT: Row = last(
+pub(in crate::receiver) const CONNECT_065_SHORT: Check = last(
     "connect-short",
     Verdict::Answers(Answer::Challenge),
     SERVER,
@@ -137,7 +137,7 @@ pub(in crate::receiver) const CONNECT_065_SHORT: Row = last(
     |case| is_six(case, 1) && case.leg.challenges,
 );
 
-pub(in crate::receiver) const REQUEST_ANSWER: Row = last(
+pub(in crate::receiver) const REQUEST_ANSWER: Check = last(
     "token-request",
     Verdict::Answers(Answer::Token),
     TOKENS,
@@ -145,7 +145,7 @@ pub(in crate::receiver) const REQUEST_ANSWER: Row = last(
     |case| is_unverified(case) && case.is_control(5) && case.reading.payload().len() >= REQUEST,
 );
 
-pub(in crate::receiver) const REQUEST_SHORT: Row = last(
+pub(in crate::receiver) const REQUEST_SHORT: Check = last(
     "token-request-short",
     Verdict::Drops,
     TOKENS,
@@ -157,7 +157,7 @@ fn is_unverified(case: &Case<'_>) -> bool {
     !case.leg.has_slot() && case.reading.token == Some(Token::NONE)
 }
 
-pub(in crate::receiver) const UNVERIFIED: Row = last(
+pub(in crate::receiver) const UNVERIFIED: Check = last(
     "no-token",
     Verdict::Drops,
     TOKENS,
@@ -165,7 +165,7 @@ pub(in crate::receiver) const UNVERIFIED: Row = last(
     is_unverified,
 );
 
-pub(in crate::receiver) const UNVERIFIED_WRONG: Row = last(
+pub(in crate::receiver) const UNVERIFIED_WRONG: Check = last(
     "foreign-token",
     Verdict::Drops,
     TOKENS,
@@ -173,7 +173,7 @@ pub(in crate::receiver) const UNVERIFIED_WRONG: Row = last(
     |case| !case.leg.has_slot() && case.reading.token != case.leg.token_in,
 );
 
-pub(in crate::receiver) const CACHED_TOKEN: Row = last(
+pub(in crate::receiver) const CACHED_TOKEN: Check = last(
     "token-reply",
     Verdict::Ignores,
     SERVER,
@@ -181,7 +181,7 @@ pub(in crate::receiver) const CACHED_TOKEN: Row = last(
     |case| !case.leg.has_slot() && case.is_control(5),
 );
 
-pub(in crate::receiver) const DDNET_CONNECT: Row = last(
+pub(in crate::receiver) const DDNET_CONNECT: Check = last(
     "connect-tken",
     Verdict::Answers(Answer::ConnectAccept),
     DDNET_TOKEN,
@@ -189,7 +189,7 @@ pub(in crate::receiver) const DDNET_CONNECT: Row = last(
     is_ddnet_connect,
 );
 
-pub(in crate::receiver) const SEVEN_SHORT: Row = last(
+pub(in crate::receiver) const SEVEN_SHORT: Check = last(
     "seven-short",
     Verdict::Drops,
     SIXUP,
@@ -197,7 +197,7 @@ pub(in crate::receiver) const SEVEN_SHORT: Row = last(
     |case| !case.leg.has_slot() && case.reading.seven && case.reading.payload().len() < 5,
 );
 
-pub(in crate::receiver) const SEVEN_REQUEST: Row = last(
+pub(in crate::receiver) const SEVEN_REQUEST: Check = last(
     "token-request",
     Verdict::Answers(Answer::Token),
     SIXUP,
@@ -206,7 +206,7 @@ pub(in crate::receiver) const SEVEN_REQUEST: Row = last(
 );
 
 /// The answer is sent before the token is checked.
-pub(in crate::receiver) const SEVEN_CONNECT: Row = step(
+pub(in crate::receiver) const SEVEN_CONNECT: Check = step(
     "connect-seven",
     Verdict::Answers(Answer::ConnectAccept),
     SIXUP,
@@ -214,7 +214,7 @@ pub(in crate::receiver) const SEVEN_CONNECT: Row = step(
     |case| is_seven(case, 1),
 );
 
-pub(in crate::receiver) const SEVEN_FOREIGN: Row = last(
+pub(in crate::receiver) const SEVEN_FOREIGN: Check = last(
     "connect-seven-foreign",
     Verdict::Answers(Answer::ConnectAccept),
     SIXUP,
@@ -223,7 +223,7 @@ pub(in crate::receiver) const SEVEN_FOREIGN: Row = last(
 );
 
 /// Outside a connection, with the token of the receiver.
-pub(in crate::receiver) const CONNLESS_SLOTLESS: Row = last(
+pub(in crate::receiver) const CONNLESS_SLOTLESS: Check = last(
     "connless-slotless",
     Verdict::HandsOver,
     SERVER,
@@ -231,7 +231,7 @@ pub(in crate::receiver) const CONNLESS_SLOTLESS: Row = last(
     |case| !case.leg.has_slot() && case.reading.connless,
 );
 
-pub(in crate::receiver) const LEFTOVER_SLOTLESS: Row = last(
+pub(in crate::receiver) const LEFTOVER_SLOTLESS: Check = last(
     "leftover-slotless",
     Verdict::ReadsLeftover,
     TOKENS,
@@ -239,7 +239,7 @@ pub(in crate::receiver) const LEFTOVER_SLOTLESS: Row = last(
     |case| !case.leg.has_slot() && case.reading.control && case.control_id().is_none(),
 );
 
-pub(in crate::receiver) const SIX_CONNECT: Row = step(
+pub(in crate::receiver) const SIX_CONNECT: Check = step(
     "connect-plain",
     Verdict::Answers(Answer::ConnectAccept),
     BEFORE,
@@ -247,7 +247,7 @@ pub(in crate::receiver) const SIX_CONNECT: Row = step(
     is_tokenless_connect,
 );
 
-pub(in crate::receiver) const SIX_CHALLENGE: Row = last(
+pub(in crate::receiver) const SIX_CHALLENGE: Check = last(
     "connect-challenge",
     Verdict::Answers(Answer::Challenge),
     BEFORE,
@@ -255,7 +255,7 @@ pub(in crate::receiver) const SIX_CHALLENGE: Row = last(
     |case| is_six(case, 1) && !is_ddnet_connect(case) && case.leg.challenges,
 );
 
-pub(in crate::receiver) const NO_SLOT: Row = last(
+pub(in crate::receiver) const NO_SLOT: Check = last(
     "no-slot",
     Verdict::Drops,
     SERVER,

@@ -1,8 +1,8 @@
 //! Applies a delta to its base in one pass over both.
 
-use super::entry::{Counts, Deleted, Delta, Spot, Update, lesser};
+use super::entry::{ByteRange, Counts, Deleted, Delta, Update, lesser};
 use crate::note::{Code, Notes};
-use crate::snap::snapshot::{Key, Snapshot};
+use crate::snap::snapshot::{ItemKey, Snapshot};
 
 /// The error for a snapshot without room for more.
 struct Full;
@@ -22,7 +22,8 @@ pub(super) fn apply(delta: &mut Delta, base: &Snapshot, out: &mut Snapshot) -> C
     };
     if walk.all(base).is_err() {
         *walk.broken = true;
-        walk.notes.push(Spot { at: 0, len: 0 }.note(Code::SnapTooLarge));
+        walk.notes
+            .push(ByteRange { at: 0, len: 0 }.note(Code::SnapTooLarge));
     }
     let mut counts = walk.counts;
     counts.items = out.len();
@@ -75,7 +76,7 @@ impl<'d> Walk<'d, '_> {
     }
 
     /// Returns the lowest key that is not yet handled.
-    fn next_key(&self) -> Option<Key> {
+    fn next_key(&self) -> Option<ItemKey> {
         let deleted = self.deleted.first().map(|deleted| deleted.key);
         let updated = self.updates.first().map(|update| update.key);
         deleted.into_iter().chain(updated).min()
@@ -95,7 +96,7 @@ impl<'d> Walk<'d, '_> {
     }
 
     /// Adds the updates with keys below `end`, the next item of the base, as new items.
-    fn new_items(&mut self, end: Option<Key>) -> Result<(), Full> {
+    fn new_items(&mut self, end: Option<ItemKey>) -> Result<(), Full> {
         while let Some(next) = self.updates.first() {
             if end.is_some_and(|end| next.key >= end) {
                 break;
@@ -110,7 +111,7 @@ impl<'d> Walk<'d, '_> {
     }
 
     /// Removes and returns the update of an item. Returns the last update if there are several.
-    fn update(&mut self, key: Key) -> Option<Update> {
+    fn update(&mut self, key: ItemKey) -> Option<Update> {
         let mut found: Option<Update> = None;
         while let Some((next, rest)) = self.updates.split_first() {
             if next.key != key {
@@ -131,7 +132,7 @@ impl<'d> Walk<'d, '_> {
     }
 
     /// Returns true if the item of the base is deleted.
-    fn deletes(&mut self, key: Key) -> bool {
+    fn deletes(&mut self, key: ItemKey) -> bool {
         let mut found = false;
         while let Some((next, rest)) = self.deleted.split_first() {
             if next.key > key {
@@ -161,7 +162,7 @@ impl<'d> Walk<'d, '_> {
         Ok(())
     }
 
-    fn push(&mut self, key: Key, values: &[i32]) -> Result<(), Full> {
+    fn push(&mut self, key: ItemKey, values: &[i32]) -> Result<(), Full> {
         if self.out.push(key, values) {
             Ok(())
         } else {

@@ -1,7 +1,7 @@
 //! The parts of a delta.
 
 use crate::note::{Code, Note, Notes};
-use crate::snap::snapshot::Key;
+use crate::snap::snapshot::ItemKey;
 
 /// The error for a snapshot that clients discard. A note gives the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +23,7 @@ pub struct Counts {
 
 /// A range of bytes in the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Spot {
+pub(super) struct ByteRange {
     pub(super) at: u16,
     pub(super) len: u16,
 }
@@ -31,18 +31,18 @@ pub(super) struct Spot {
 /// A deleted key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Deleted {
-    pub(super) key: Key,
-    pub(super) spot: Spot,
+    pub(super) key: ItemKey,
+    pub(super) spot: ByteRange,
 }
 
 /// An item that is new or changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Update {
-    pub(super) key: Key,
+    pub(super) key: ItemKey,
     /// The index of the first int of the update. Increases from update to update.
     pub(super) first: u16,
     pub(super) len: u16,
-    pub(super) spot: Spot,
+    pub(super) spot: ByteRange,
 }
 
 /// A delta, in reusable buffers.
@@ -62,7 +62,7 @@ impl Update {
     }
 }
 
-impl Spot {
+impl ByteRange {
     /// Creates a range. Offset and length saturate at 16 bits, as in notes.
     pub(super) fn new(at: usize, end: usize) -> Self {
         let short = |value: usize| u16::try_from(value).unwrap_or(u16::MAX);
@@ -81,6 +81,6 @@ impl Spot {
     }
 }
 
-pub(super) fn lesser(notes: &mut Notes, code: Code, spot: Spot) {
+pub(super) fn lesser(notes: &mut Notes, code: Code, spot: ByteRange) {
     notes.push_lesser(spot.note(code));
 }

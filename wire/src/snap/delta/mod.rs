@@ -11,7 +11,7 @@ mod apply;
 mod entry;
 mod read;
 
-use super::snapshot::{Key, Sizes, Snapshot};
+use super::snapshot::{ItemKey, Sizes, Snapshot};
 use crate::note::{Code, Notes};
 pub use entry::{Broken, Counts, Delta};
 use entry::{Deleted, Update, lesser};
@@ -61,12 +61,12 @@ impl Delta {
     }
 
     /// Returns the deleted keys in order. Returns a repeated key as often as it was sent.
-    pub fn deleted(&self) -> impl ExactSizeIterator<Item = Key> {
+    pub fn deleted(&self) -> impl ExactSizeIterator<Item = ItemKey> {
         self.deleted.iter().map(|deleted| deleted.key)
     }
 
     /// Returns the updated items in the order of their keys. The ints are differences if the base has the item.
-    pub fn updates(&self) -> impl ExactSizeIterator<Item = (Key, &[i32])> {
+    pub fn updates(&self) -> impl ExactSizeIterator<Item = (ItemKey, &[i32])> {
         self.updates
             .iter()
             .map(|update| (update.key, update.values(&self.ints)))
@@ -87,7 +87,7 @@ impl Delta {
     }
 
     /// Notes an oddity of an updated item.
-    pub(super) fn note_item(&mut self, key: Key, code: Code) {
+    pub(super) fn note_item(&mut self, key: ItemKey, code: Code) {
         let place = self.updates.partition_point(|update| update.key < key);
         if let Some(update) = self.updates.get(place).filter(|update| update.key == key) {
             lesser(&mut self.notes, code, update.spot);

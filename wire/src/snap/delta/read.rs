@@ -1,8 +1,8 @@
 //! From bytes to a delta.
 
-use super::entry::{Broken, Deleted, Delta, Spot, Update, lesser};
+use super::entry::{Broken, ByteRange, Deleted, Delta, Update, lesser};
 use crate::note::Code;
-use crate::snap::snapshot::{Key, Sizes};
+use crate::snap::snapshot::{ItemKey, Sizes};
 use crate::snap::{MAX_SIZE, MAX_TYPE};
 use crate::varint;
 
@@ -18,7 +18,7 @@ pub(super) fn all(delta: &mut Delta, sizes: &Sizes, data: &[u8]) -> Result<(), B
         delta,
     };
     reader.all(sizes)?;
-    let rest = Spot::new(reader.pos, data.len());
+    let rest = ByteRange::new(reader.pos, data.len());
     if rest.len > 0 {
         lesser(&mut delta.notes, Code::SurplusBytes, rest);
     }
@@ -50,7 +50,7 @@ impl Reader<'_, '_> {
         }
         for _ in 0..deleted {
             let start = self.pos;
-            let key = Key::from_int(self.int()?);
+            let key = ItemKey::from_int(self.int()?);
             let spot = self.since(start);
             self.delta.deleted.push(Deleted { key, spot });
         }
@@ -64,10 +64,10 @@ impl Reader<'_, '_> {
         let start = self.pos;
         let (kind, id) = (self.int()?, self.int()?);
         let key = match (u16::try_from(kind), u16::try_from(id)) {
-            (Ok(kind @ ..=MAX_TYPE), Ok(id)) => Key { kind, id },
+            (Ok(kind @ ..=MAX_TYPE), Ok(id)) => ItemKey { kind, id },
             _ => return self.fail(Code::SnapBadItem, start),
         };
-        let len = match sizes.of(key.kind) {
+        let len = match sizes.of_kind(key.kind) {
             Some(len) => len,
             None => match u16::try_from(self.int()?) {
                 Ok(len) => len,
@@ -111,8 +111,8 @@ impl Reader<'_, '_> {
         Ok(int.value)
     }
 
-    fn since(&self, start: usize) -> Spot {
-        Spot::new(start, self.pos)
+    fn since(&self, start: usize) -> ByteRange {
+        ByteRange::new(start, self.pos)
     }
 
     fn lesser(&mut self, code: Code, start: usize) {

@@ -20,7 +20,7 @@ pub(super) struct Candidate {
 }
 
 /// A wrong snapshot.
-pub(super) struct Case<'s> {
+pub(super) struct WrongSnapshot<'s> {
     pub(super) stated: i32,
     pub(super) actual: i32,
     /// The tick of the base; negative for none.
@@ -35,7 +35,7 @@ pub(super) struct Case<'s> {
     pub(super) found: Vec<Candidate>,
 }
 
-impl Case<'_> {
+impl WrongSnapshot<'_> {
     /// Adds a cause that makes the stated sum too high by `too_high`, if that matches.
     pub(super) fn check(&mut self, too_high: i32, rank: u8, cause: Cause) {
         if too_high == self.stated.wrapping_sub(self.actual) {
@@ -51,13 +51,13 @@ impl Case<'_> {
 }
 
 impl Store<'_> {
-    pub(super) fn case(&self, crc: Crc) -> Case<'_> {
+    pub(super) fn case(&self, crc: Crc) -> WrongSnapshot<'_> {
         let base_tick = self.base_tick();
         let bases = self.bases();
         let mut near: Vec<&Kept> = bases.iter().filter(|kept| kept.tick != base_tick).collect();
         near.sort_by_key(|kept| (kept.tick.abs_diff(base_tick), kept.tick));
         near.truncate(NEAR);
-        Case {
+        WrongSnapshot {
             stated: crc.stated,
             actual: crc.actual,
             base_tick,

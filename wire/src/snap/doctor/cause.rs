@@ -2,7 +2,7 @@
 
 use crate::Proto;
 use crate::def::{Decoded, Def, Registry};
-use crate::snap::snapshot::{Key, Snapshot};
+use crate::snap::snapshot::{ItemKey, Snapshot};
 
 /// A possible cause of a wrong snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,14 +59,14 @@ pub enum Cause {
     /// One item.
     Item {
         /// The item.
-        key: Key,
+        key: ItemKey,
         /// The fault.
         fault: ItemFault,
     },
     /// One value of an item.
     Field {
         /// The item.
-        key: Key,
+        key: ItemKey,
         /// The index of the int.
         at: u16,
         /// The value as clients read it.
@@ -244,7 +244,7 @@ impl Names<'_> {
         }
     }
 
-    fn item(&self, key: Key, fault: ItemFault) -> String {
+    fn item(&self, key: ItemKey, fault: ItemFault) -> String {
         let name = self.key(key);
         match fault {
             ItemFault::SentTwice => {
@@ -271,7 +271,7 @@ impl Names<'_> {
         }
     }
 
-    fn field(&self, key: Key, at: u16, value: i32, fault: FieldFault) -> String {
+    fn field(&self, key: ItemKey, at: u16, value: i32, fault: FieldFault) -> String {
         let name = format!("{}.{}", self.key(key), self.value(key, at));
         match fault {
             FieldFault::Sign => format!(
@@ -308,12 +308,12 @@ impl Names<'_> {
         }
     }
 
-    fn key(&self, key: Key) -> String {
+    fn key(&self, key: ItemKey) -> String {
         format!("{}[{}]", self.kind(key.kind), key.id)
     }
 
     /// Returns the name of a value; `int N` if it has none.
-    fn value(&self, key: Key, at: u16) -> String {
+    fn value(&self, key: ItemKey, at: u16) -> String {
         let name = || {
             let def = self.def(key.kind)?;
             let mut decoded = Decoded::new();

@@ -1,11 +1,11 @@
 //! Faults of single values.
 
-use super::case::Case;
+use super::case::WrongSnapshot;
 use super::cause::{Cause, FieldFault};
 use crate::Proto;
 use crate::def::{Decoded, Registry, Value};
 use crate::snap::pairs::{Pair, pairs};
-use crate::snap::snapshot::Key;
+use crate::snap::snapshot::ItemKey;
 
 /// The rank of values that are out of their range.
 const ODD: u8 = 7;
@@ -23,7 +23,7 @@ const FAR: u32 = 64;
 const TIMES: u32 = 16;
 
 /// Adds the faults of single values that fit.
-pub(super) fn find(case: &mut Case<'_>, registry: &Registry, proto: Proto) {
+pub(super) fn find(case: &mut WrongSnapshot<'_>, registry: &Registry, proto: Proto) {
     let (base, result) = (case.base, case.result);
     let mut decoded = Decoded::new();
     for pair in pairs(base, result) {
@@ -31,7 +31,7 @@ pub(super) fn find(case: &mut Case<'_>, registry: &Registry, proto: Proto) {
         let before = pair.before.filter(|before| before.len() == after.len());
         for (at, value) in (0u16..).zip(after) {
             let old = before.and_then(|before| before.get(usize::from(at)));
-            let spot = Spot {
+            let spot = ItemValue {
                 key: pair.key,
                 at,
                 value: *value,
@@ -48,7 +48,7 @@ pub(super) fn find(case: &mut Case<'_>, registry: &Registry, proto: Proto) {
 }
 
 /// Finds values out of their range whose counted value, according to the sum, is within it.
-fn ranges(case: &mut Case<'_>, decoded: &Decoded, def: &crate::def::Def, pair: &Pair<'_>) {
+fn ranges(case: &mut WrongSnapshot<'_>, decoded: &Decoded, def: &crate::def::Def, pair: &Pair<'_>) {
     let off = case.stated.wrapping_sub(case.actual);
     for record in decoded.records() {
         let (Some(field), Value::Int(value), Ok(at)) =
@@ -78,13 +78,13 @@ fn ranges(case: &mut Case<'_>, decoded: &Decoded, def: &crate::def::Def, pair: &
 }
 
 /// A value of an item.
-struct Spot {
-    key: Key,
+struct ItemValue {
+    key: ItemKey,
     at: u16,
     value: i32,
 }
 
-impl Spot {
+impl ItemValue {
     fn cause(&self, fault: FieldFault) -> Cause {
         Cause::Field {
             key: self.key,
@@ -95,7 +95,7 @@ impl Spot {
     }
 
     /// Compares the stated sum with the sums that faults of this value would give.
-    fn check(&self, case: &mut Case<'_>, old: Option<i32>) {
+    fn check(&self, case: &mut WrongSnapshot<'_>, old: Option<i32>) {
         let value = self.value;
         let rank = match old {
             Some(old) if old == value => SAME,
@@ -126,7 +126,7 @@ impl Spot {
         }
     }
 
-    fn check_change(&self, case: &mut Case<'_>, old: i32) {
+    fn check_change(&self, case: &mut WrongSnapshot<'_>, old: i32) {
         let value = self.value;
         case.check(old.wrapping_sub(value), CHANGED, self.cause(FieldFault::Older));
         case.check(old.wrapping_neg(), CHANGED, self.cause(FieldFault::Absolute));

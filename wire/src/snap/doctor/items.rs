@@ -1,10 +1,10 @@
 //! Faults of single items.
 
-use super::case::Case;
+use super::case::WrongSnapshot;
 use super::cause::{Cause, ItemFault};
 use super::sum;
 use crate::snap::pairs::{Pair, pairs};
-use crate::snap::snapshot::Key;
+use crate::snap::snapshot::ItemKey;
 
 /// The rank of faults that the message itself shows.
 const SHOWN: u8 = 1;
@@ -16,7 +16,7 @@ const BASE: u8 = 5;
 const OLDER: u8 = 6;
 
 /// Adds the faults of single items that fit.
-pub(super) fn find(case: &mut Case<'_>) {
+pub(super) fn find(case: &mut WrongSnapshot<'_>) {
     message(case);
     let (base, result) = (case.base, case.result);
     for pair in pairs(base, result) {
@@ -27,7 +27,7 @@ pub(super) fn find(case: &mut Case<'_>) {
 }
 
 /// Finds items that the message has twice, or deletes without need.
-fn message(case: &mut Case<'_>) {
+fn message(case: &mut WrongSnapshot<'_>) {
     let delta = case.delta;
     let mut updates = delta.updates().peekable();
     while let Some((key, ints)) = updates.next() {
@@ -59,7 +59,7 @@ fn message(case: &mut Case<'_>) {
 }
 
 /// Finds an item that is counted twice, not at all, or with the values of the base.
-fn counted(case: &mut Case<'_>, pair: &Pair<'_>) {
+fn counted(case: &mut WrongSnapshot<'_>, pair: &Pair<'_>) {
     let key = pair.key;
     let cause = |fault| Cause::Item { key, fault };
     let of = |ints: Option<&[i32]>| sum(ints.unwrap_or_default());
@@ -83,7 +83,7 @@ fn counted(case: &mut Case<'_>, pair: &Pair<'_>) {
 }
 
 /// Finds an item that is counted with its values of another tick, or sent as a difference to these values.
-fn older(case: &mut Case<'_>, pair: &Pair<'_>) {
+fn older(case: &mut WrongSnapshot<'_>, pair: &Pair<'_>) {
     let Some(after) = pair.after else { return };
     let key = pair.key;
     let is_same = pair.before == pair.after;
@@ -110,8 +110,8 @@ fn older(case: &mut Case<'_>, pair: &Pair<'_>) {
 }
 
 /// Finds an item of another tick that is counted, but neither sent nor in the base.
-fn gone(case: &mut Case<'_>) {
-    let mut found: Vec<(i32, Key, i32)> = Vec::new();
+fn gone(case: &mut WrongSnapshot<'_>) {
+    let mut found: Vec<(i32, ItemKey, i32)> = Vec::new();
     for kept in &case.near {
         let items = kept.snapshot.items();
         let lost = items.filter(|(key, _)| case.result.get(*key).is_none() && case.base.get(*key).is_none());

@@ -19,7 +19,7 @@ use std::fmt;
 
 use super::Store;
 use super::delta::Delta;
-use super::row::Row;
+use super::row::WrongRun;
 use super::snapshot::Snapshot;
 use super::view::{Crc, Fate};
 use case::Candidate;
@@ -30,7 +30,7 @@ const MOST: usize = 3;
 
 /// The causes that fit the wrong snapshots of a session so far.
 #[derive(Debug, Clone, Default)]
-pub struct Doctor {
+pub struct ChecksumCauses {
     /// The first tick of the row.
     since: Option<i32>,
     /// The causes of the last wrong snapshot, with the number of snapshots that each explains.
@@ -54,7 +54,7 @@ pub struct Diagnosis {
     /// The sums; `None` if the snapshot cannot be read.
     pub crc: Option<Crc>,
     /// The consecutive wrong snapshots up to and including this snapshot.
-    pub row: Row,
+    pub row: WrongRun,
     /// At most three possible causes, the most likely first.
     pub causes: Vec<Explained>,
     /// The number of other causes that would explain the snapshot as well.
@@ -67,7 +67,7 @@ impl Store<'_> {
     /// Returns the possible causes why the snapshot that the last message completed is wrong. Returns `None` if the
     /// snapshot is correct, or if it is unreadable for an unknown reason. `message` is the last message.
     #[must_use]
-    pub fn diagnose(&self, doctor: &mut Doctor, message: &[u8]) -> Option<Diagnosis> {
+    pub fn diagnose(&self, doctor: &mut ChecksumCauses, message: &[u8]) -> Option<Diagnosis> {
         let row = self.row()?;
         let completed = self.completed()?;
         let crc = completed
@@ -79,7 +79,7 @@ impl Store<'_> {
             _ => return None,
         };
         if doctor.since != Some(row.since) {
-            *doctor = Doctor {
+            *doctor = ChecksumCauses {
                 since: Some(row.since),
                 causes: Vec::new(),
             };
@@ -128,7 +128,7 @@ impl Store<'_> {
     }
 }
 
-impl Doctor {
+impl ChecksumCauses {
     /// Orders and remembers causes: first by the number of wrong snapshots in the row that they explain, then by
     /// rank.
     fn rank(&mut self, mut found: Vec<Candidate>) -> Vec<(Cause, u32)> {
@@ -175,7 +175,7 @@ impl fmt::Display for Diagnosis {
             _ if self.others > 0 => write!(f, "; {} more would explain it", self.others)?,
             _ => {}
         }
-        let Row {
+        let WrongRun {
             count,
             steady,
             steady_since,

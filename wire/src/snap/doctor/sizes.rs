@@ -3,7 +3,7 @@
 //! The data is read again with each size that the items may have. A size is right if all of the data can be read with
 //! it, and the sum matches.
 
-use super::case::Case;
+use super::case::WrongSnapshot;
 use super::cause::Cause;
 use super::fits;
 use crate::note::Code;
@@ -20,7 +20,7 @@ const MORE: u16 = 12;
 const TYPES: u16 = 32;
 
 /// Adds the sizes that fit. `is_read` is true for data that can be read with the agreed sizes.
-pub(super) fn find(case: &mut Case<'_>, sizes: &Sizes, data: &[u8], is_read: bool) {
+pub(super) fn find(case: &mut WrongSnapshot<'_>, sizes: &Sizes, data: &[u8], is_read: bool) {
     let tries = BYTES / data.len().max(1);
     let mut kinds: Vec<u16> = case.delta.updates().map(|(key, _)| key.kind).collect();
     if !is_read {
@@ -52,7 +52,7 @@ pub(super) fn find(case: &mut Case<'_>, sizes: &Sizes, data: &[u8], is_read: boo
 
 /// Returns the possible sizes with which items of a type may have been sent.
 fn causes(sizes: &Sizes, kind: u16) -> impl Iterator<Item = Cause> {
-    let agreed = sizes.of(kind);
+    let agreed = sizes.of_kind(kind);
     let of_agreed = agreed.into_iter().flat_map(move |agreed| {
         let others = (1..=agreed.saturating_add(MORE)).filter(move |size| *size != agreed);
         let sizes = std::iter::once(None).chain(others.map(Some));

@@ -1,6 +1,6 @@
 //! Faults of a whole snapshot: its base, its sum, all items of a kind.
 
-use super::case::Case;
+use super::case::WrongSnapshot;
 use super::cause::{Cause, SumFault};
 use super::{fits, sum};
 use crate::snap::pairs::pairs;
@@ -16,7 +16,7 @@ const ONE: u8 = 12;
 const GROUPS: u8 = 3;
 
 /// Adds the faults of the whole snapshot that explain the wrong sum.
-pub(super) fn find(case: &mut Case<'_>) {
+pub(super) fn find(case: &mut WrongSnapshot<'_>) {
     bases(case);
     sums(case);
     types(case);
@@ -24,7 +24,7 @@ pub(super) fn find(case: &mut Case<'_>) {
 }
 
 /// Finds the snapshot to which the data is a difference.
-fn bases(case: &mut Case<'_>) {
+fn bases(case: &mut WrongSnapshot<'_>) {
     let named = case.base_tick;
     let mut delta = case.delta.clone();
     if named >= 0 && fits(&mut delta, &NOTHING, case.stated) {
@@ -47,7 +47,7 @@ fn bases(case: &mut Case<'_>) {
 }
 
 /// Returns the sum of the snapshot that results from applying the delta to `other`.
-fn sum_on(case: &Case<'_>, other: &Snapshot) -> i32 {
+fn sum_on(case: &WrongSnapshot<'_>, other: &Snapshot) -> i32 {
     let mut total = other.crc();
     let mut last = None;
     for key in case.delta.deleted() {
@@ -72,7 +72,7 @@ fn differ(one: &Snapshot, other: &Snapshot) -> bool {
 }
 
 /// Compares the stated sum with other sums that a sender may have computed.
-fn sums(case: &mut Case<'_>) {
+fn sums(case: &mut WrongSnapshot<'_>) {
     let (stated, actual) = (case.stated, case.actual);
     if stated == 0 {
         case.add(WHOLE, Cause::Sum(SumFault::Zero));
@@ -112,7 +112,7 @@ fn sums(case: &mut Case<'_>) {
 }
 
 /// Checks the items of each type.
-fn types(case: &mut Case<'_>) {
+fn types(case: &mut WrongSnapshot<'_>) {
     let result = case.result;
     let mut items = result.items().peekable();
     while let Some((key, ints)) = items.next() {
@@ -134,7 +134,7 @@ fn types(case: &mut Case<'_>) {
 }
 
 /// Checks all new and all deleted items.
-fn changes(case: &mut Case<'_>) {
+fn changes(case: &mut WrongSnapshot<'_>) {
     let (mut new, mut deleted) = ((0i32, 0u16), (0i32, 0u16));
     let add = |group: &mut (i32, u16), ints| {
         *group = (group.0.wrapping_add(sum(ints)), group.1.saturating_add(1));

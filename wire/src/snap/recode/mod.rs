@@ -19,7 +19,7 @@ use std::sync::Arc;
 use super::delta::{Counts, Delta};
 use super::forms::{Forms, Head, Meaning};
 use super::parts::Parts;
-use super::snapshot::{Key, Snapshot};
+use super::snapshot::{ItemKey, Snapshot};
 use super::{MAX_PARTS, PART};
 use crate::def::{Decoded, Registry};
 use crate::note::Notes;
@@ -36,7 +36,7 @@ const REMEMBERED: i32 = 150;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemEdit {
     /// The item.
-    pub key: Key,
+    pub key: ItemKey,
     /// All its ints.
     pub ints: Box<[i32]>,
 }

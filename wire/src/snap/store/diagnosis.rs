@@ -4,7 +4,7 @@ use super::{Last, Store};
 use crate::def::Registry;
 use crate::snap::delta::Delta;
 use crate::snap::kept::Bases;
-use crate::snap::row::Row;
+use crate::snap::row::WrongRun;
 use crate::snap::snapshot::{Sizes, Snapshot};
 
 impl<'r> Store<'r> {
@@ -34,7 +34,7 @@ impl<'r> Store<'r> {
     }
 
     /// Returns the row of wrong snapshots, if the last message ends it.
-    pub(in crate::snap) fn row(&self) -> Option<Row> {
+    pub(in crate::snap) fn row(&self) -> Option<WrongRun> {
         self.row
             .filter(|_| self.last.is_some_and(|last| last.head.tick == self.newest))
     }

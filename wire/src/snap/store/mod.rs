@@ -15,9 +15,9 @@ use super::delta::{Counts, Delta};
 use super::forms::{Ack, Forms, Head, Meaning};
 use super::ids::{Ids, Reused};
 use super::kept::{Bases, REMEMBERED};
-use super::late::Late;
+use super::late::LateInputs;
 use super::parts::{Parts, Receiving};
-use super::row::Row;
+use super::row::WrongRun;
 use super::snapshot::{Sizes, Snapshot};
 use super::unacked::Unacked;
 use super::unsent::Unsent;
@@ -61,7 +61,7 @@ pub struct Store<'r> {
     acked: Option<i32>,
     unacked: Unacked,
     unsent: Unsent,
-    late: Late,
+    late: LateInputs,
     whole: bool,
     /// True if messages were missed since the last snapshot that was certainly read correctly.
     missed: bool,
@@ -70,7 +70,7 @@ pub struct Store<'r> {
     /// The snapshot that the last message completed.
     last: Option<Last>,
     /// The wrong snapshots since the last correct snapshot.
-    row: Option<Row>,
+    row: Option<WrongRun>,
 }
 
 /// A snapshot that was completed.
@@ -111,7 +111,7 @@ impl<'r> Store<'r> {
             acked: None,
             unacked: Unacked::default(),
             unsent: Unsent::default(),
-            late: Late::default(),
+            late: LateInputs::default(),
             whole: true,
             missed: false,
             entered: false,
@@ -437,7 +437,7 @@ impl<'r> Store<'r> {
         } else if late.is_none() {
             self.whole = false;
             let off = crc.map_or(0, |crc| crc.stated.wrapping_sub(crc.actual));
-            self.row = Some(Row::with(self.row, head.tick, off));
+            self.row = Some(WrongRun::with(self.row, head.tick, off));
         }
         Outcome {
             fate,
@@ -527,7 +527,7 @@ impl<'r> Store<'r> {
         self.acked = None;
         self.unacked = Unacked::default();
         self.unsent = Unsent::new(self.missed);
-        self.late = Late::default();
+        self.late = LateInputs::default();
         self.row = None;
     }
 }

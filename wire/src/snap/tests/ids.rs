@@ -116,7 +116,7 @@ fn a_bullet_of_ddnet_may_bounce() {
 #[test]
 fn another_pickup_with_the_same_id_is_noted() {
     for proto in Proto::ALL {
-        let size = usize::from(sizes(proto).of(PICKUP).unwrap());
+        let size = usize::from(sizes(proto).of_kind(PICKUP).unwrap());
         let pickup = |ints: [i32; 4]| ints[..size].to_vec();
         for (ticks, then, expected) in [
             (2, [500, 100, 1, 0], Some(2)),

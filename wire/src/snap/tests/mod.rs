@@ -22,8 +22,8 @@ fn sizes(proto: Proto) -> Sizes {
     Sizes::new(registry(), proto)
 }
 
-fn key(kind: u16, id: u16) -> Key {
-    Key { kind, id }
+fn key(kind: u16, id: u16) -> ItemKey {
+    ItemKey { kind, id }
 }
 
 fn snapshot(items: &[(u16, u16, &[i32])]) -> Snapshot {

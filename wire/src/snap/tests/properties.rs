@@ -26,7 +26,7 @@ fn items() -> impl Strategy<Value = BTreeMap<(u16, u16), Vec<i32>>> {
 fn sized(items: &BTreeMap<(u16, u16), Vec<i32>>, sizes: &Sizes) -> Snapshot {
     let mut snapshot = Snapshot::new();
     for ((kind, id), ints) in items {
-        let len = sizes.of(*kind).unwrap_or((kind ^ id) % 9);
+        let len = sizes.of_kind(*kind).unwrap_or((kind ^ id) % 9);
         let ints: Vec<i32> = ints
             .iter()
             .copied()
@@ -62,7 +62,7 @@ proptest! {
 
     #[test]
     fn keys_are_one_int(int in any::<i32>()) {
-        prop_assert_eq!(Key::from_int(int).to_int(), int);
+        prop_assert_eq!(ItemKey::from_int(int).to_int(), int);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn next_world(&mut self, last: &Snapshot, is_crowded: bool) -> Snapshot {
         let mut world = last.clone();
-        let keys: Vec<Key> = world.items().map(|(key, _)| key).collect();
+        let keys: Vec<ItemKey> = world.items().map(|(key, _)| key).collect();
         for key in keys {
             match self.dice.below(10) {
                 0 => {
@@ -52,7 +52,7 @@ impl Server {
             // Types with known sizes, types with explicit sizes, and UUID types.
             let kind = [4, 9, 10, 11, 25, 0x7ffe][usize::try_from(self.dice.below(6)).unwrap()];
             let id = u16::try_from(self.dice.below(64)).unwrap();
-            let len = self.sizes.of(kind).unwrap_or(7);
+            let len = self.sizes.of_kind(kind).unwrap_or(7);
             let ints: Vec<i32> = (0..len).map(|_| self.dice.int()).collect();
             let _ = world.insert(key(kind, id), &ints);
         }

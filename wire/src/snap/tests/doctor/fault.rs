@@ -33,7 +33,7 @@ pub(super) enum Fault {
 /// The affected item or value, and the cause that the doctor has to name.
 pub(super) struct Plan {
     fault: Fault,
-    pub(super) key: Key,
+    pub(super) key: ItemKey,
     at: usize,
 }
 

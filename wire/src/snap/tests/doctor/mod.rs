@@ -66,7 +66,7 @@ fn run(fault: Fault, seed: u64) -> [Option<Cause>; 3] {
     let [.., (_, older), (tick, base)] = history.as_slice() else {
         unreachable!()
     };
-    let mut doctor = Doctor::default();
+    let mut doctor = ChecksumCauses::default();
     let (mut first, mut last) = (None, None);
     for _ in 0..WRONG {
         let mut items = world.items.clone();
@@ -158,7 +158,7 @@ fn right_snapshots_have_no_diagnosis() {
     for seed in 0..20 {
         let mut world = World::new(seed);
         let mut session = Session::new(world.proto);
-        let (mut base, mut doctor) = ((-1, Items::new()), Doctor::default());
+        let (mut base, mut doctor) = ((-1, Items::new()), ChecksumCauses::default());
         for _ in 0..50 {
             let sent = Sent::new(&base.1, &world.items);
             let data = sent.data(&sizes(session.proto));

@@ -4,8 +4,8 @@ use super::*;
 
 /// A message of the sender: the deleted keys, the updates and the sum.
 pub(super) struct Sent {
-    pub(super) deleted: Vec<Key>,
-    pub(super) updates: Vec<(Key, Vec<i32>)>,
+    pub(super) deleted: Vec<ItemKey>,
+    pub(super) updates: Vec<(ItemKey, Vec<i32>)>,
     pub(super) crc: i32,
 }
 
@@ -41,7 +41,7 @@ impl Sent {
         ints.extend(self.deleted.iter().map(|key| key.to_int()));
         for (key, values) in &self.updates {
             ints.extend([i32::from(key.kind), i32::from(key.id)]);
-            if sizes.of(key.kind).is_none() {
+            if sizes.of_kind(key.kind).is_none() {
                 ints.push(values.len() as i32);
             }
             ints.extend(values);
@@ -50,7 +50,7 @@ impl Sent {
     }
 
     /// Returns the update of an item for changes; an unchanged item gets an update without differences.
-    pub(super) fn update(&mut self, key: Key, ints: usize) -> &mut Vec<i32> {
+    pub(super) fn update(&mut self, key: ItemKey, ints: usize) -> &mut Vec<i32> {
         let place = self.updates.iter().position(|(other, _)| *other == key);
         let place = place.unwrap_or_else(|| {
             self.updates.push((key, vec![0; ints]));

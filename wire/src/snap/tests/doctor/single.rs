@@ -13,7 +13,10 @@ fn diagnose(proto: Proto, ints: &[i32], crc: i32) -> Diagnosis {
     ];
     let message = session.message("snap_single", &fields, &data);
     session.receive(Dir::S2c, &message);
-    session.store.diagnose(&mut Doctor::default(), &message).unwrap()
+    session
+        .store
+        .diagnose(&mut ChecksumCauses::default(), &message)
+        .unwrap()
 }
 
 #[test]
@@ -62,7 +65,7 @@ fn a_row_of_wrong_sums_is_described() {
     let mut session = Session::new(Proto::V7);
     let world = snapshot(&[(5, 0, &[1000, 2000, 0]), (5, 1, &[3000, 4000, 1])]);
     session.complete(8, &world);
-    let mut doctor = Doctor::default();
+    let mut doctor = ChecksumCauses::default();
     let mut texts = Vec::new();
     for (tick, off) in [(10, 7), (12, 7), (14, 9)] {
         let fields = [

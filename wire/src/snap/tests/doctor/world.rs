@@ -45,7 +45,7 @@ const KINDS_DDNET: Kinds = Kinds {
     projectile: 2,
 };
 
-pub(super) type Items = BTreeMap<Key, Vec<i32>>;
+pub(super) type Items = BTreeMap<ItemKey, Vec<i32>>;
 
 /// A game with players who move and shoot.
 pub(super) struct World {
@@ -82,7 +82,7 @@ impl World {
             ints[17] = rng.range(0, 10);
             ints[18] = 1;
             items.insert(key(kinds.character, id), ints);
-            let size = sizes(proto).of(kinds.info).unwrap();
+            let size = sizes(proto).of_kind(kinds.info).unwrap();
             let mut info: Vec<i32> = (0..size).map(|_| rng.range(0, 40)).collect();
             info[0] = i32::from(id);
             items.insert(key(kinds.info, id), info);
@@ -152,7 +152,7 @@ impl World {
         self.items.insert(key(self.kinds.projectile, self.shots), ints);
     }
 
-    pub(super) fn shots_there(&self) -> Vec<Key> {
+    pub(super) fn shots_there(&self) -> Vec<ItemKey> {
         let projectile = self.kinds.projectile;
         self.items
             .keys()
@@ -161,8 +161,8 @@ impl World {
             .collect()
     }
 
-    pub(super) fn pick(&mut self, kind: u16) -> Key {
-        let keys: Vec<Key> = self
+    pub(super) fn pick(&mut self, kind: u16) -> ItemKey {
+        let keys: Vec<ItemKey> = self
             .items
             .keys()
             .filter(|key| key.kind == kind)
