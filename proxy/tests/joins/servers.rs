@@ -2,12 +2,13 @@
 //! time out, and join again through the same proxy.
 
 use teetap_kit::{
+    codec::Variant,
     link::{MS, SECOND},
     peer::{Policy, Server, State},
 };
 use teetap_proxy::session::{Input, Notice};
 
-use crate::stage::{GREETING, Pair, Stage, closed};
+use crate::stage::{GREETING, Pair, Stage, closed, pair};
 
 /// Starts a new server program: without slots, with other tokens.
 fn start(stage: &mut Stage, seed: u64) {
@@ -87,5 +88,49 @@ fn a_client_joins_again_at_once() {
             stage.run(silence);
             joins_again(&mut stage);
         }
+    }
+}
+
+/// A client that names the same token in each CONNECT cannot be told from one that repeats its CONNECT, except
+/// by its silence and that of its server.
+#[test]
+fn a_client_with_its_old_token_joins_again_once_both_were_silent() {
+    for (server_silent, client_silent, is_in) in [
+        (5, 5, true),
+        (5, 2, true),
+        (5, 1, false),
+        (4, 4, false),
+        (0, 8, true),
+    ] {
+        let mut stage = Stage::joined(pair(Variant::V65, Variant::V65), 3);
+        let mut peers = [
+            &mut stage.world.server.policy.options,
+            &mut stage.world.clients[0].peer.options,
+        ];
+        peers.iter_mut().for_each(|options| options.limits = false);
+        let begun = stage.world.now;
+        let longest = SECOND * server_silent.max(client_silent);
+        let (mut is_server_away, mut is_client_away) = (false, false);
+        while stage.world.now < begun + longest {
+            let left = begun + longest - stage.world.now;
+            if left <= SECOND * server_silent && !is_server_away {
+                start(&mut stage, 99);
+                is_server_away = true;
+            }
+            if left <= SECOND * client_silent && !is_client_away {
+                stage.vanish();
+                is_client_away = true;
+            }
+            stage.say();
+            stage.run(SECOND / 10);
+        }
+        if !is_server_away {
+            start(&mut stage, 99);
+        }
+        let now = stage.world.now;
+        stage.client().connect(now);
+        stage.run(SECOND / 2);
+        let plays = stage.plays();
+        stage.equal(plays, is_in, format_args!("{server_silent} {client_silent}"));
     }
 }

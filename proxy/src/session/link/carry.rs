@@ -109,10 +109,11 @@ impl Link {
             _ => return false,
         };
         self.report_one_leg(Side::Server, datagram, &packet.notes, env);
-        if self.is_new_slot() {
+        let is_new_slot = self.is_new_slot();
+        if is_new_slot {
             self.restart(env);
         }
-        if let Some(told) = told.filter(|_| matches!(self.phase, Phase::Answered(_)) || self.is_new_slot()) {
+        if let Some(told) = told.filter(|_| is_new_slot || matches!(self.phase, Phase::Answered(_))) {
             // The server renews its token every 10 s, and a token older than 20 s is invalid.
             (self.server.token_in, self.server.token_out) = (Some(told), Some(told));
         }
