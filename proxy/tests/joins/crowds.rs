@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use teetap_kit::{
     codec::{Chunk, Datagram, NO_TOKEN, Token, Variant, control, open},
     link::SECOND,
-    world::World,
+    world::{Place, World},
 };
-use teetap_proxy::session::{Notice, UpstreamId};
+use teetap_proxy::session::{Notice, State, UpstreamId, What};
 use teetap_wire::Proto;
 
 use crate::stage::{Pair, Stage, pair};
@@ -181,6 +181,62 @@ fn proved_clients_of_a_crowded_address_give_way() {
     assert_eq!(gone(&mut stage, 3, FULL - 32), [0; 0]);
 }
 
+/// Uses up all half-open sessions, and lets one more client connect. Returns the token in the answer that the
+/// client gets without a session, and the first packet that it sends then.
+fn answered(stage: &mut Stage, addr: SocketAddr, variant: Variant) -> (Option<Token>, Vec<u8>) {
+    for number in 0..FULL {
+        connect(&mut stage.world, address(3, number), variant);
+    }
+    stage.world.network.sent = Some(Vec::new());
+    connect(&mut stage.world, addr, variant);
+    let sent = stage.world.network.sent.as_deref().unwrap();
+    let answer = sent.iter().find(|sent| sent.addr == addr).expect("an answer");
+    let token = match (variant, open(variant, &answer.bytes).unwrap()) {
+        // The header shows the token of the client.
+        (Variant::V65, answer) => answer
+            .payload
+            .get(1..5)
+            .and_then(|told| told.first_chunk().copied()),
+        (_, answer) => answer.head.token,
+    };
+    let hello = vec![Chunk::new(Some(1), b"hello".to_vec())];
+    (token, Datagram::of_chunks(variant, 0, token, hello).build())
+}
+
+/// The server answers the first client of a session in another protocol than the proxy did before it. The
+/// session ends, and each peer gets a CLOSE in its protocol.
+#[test]
+fn a_client_whose_server_has_changed_its_protocol_is_closed() {
+    const REASON: &str = "The server has changed, please connect again";
+    for variant in [Variant::Ddnet, Variant::V65] {
+        let mut stage = deaf(pair(variant, variant));
+        let addr = address(4, 0);
+        let (token, first) = answered(&mut stage, addr, variant);
+        stage.world.stranger_sends(addr, &first);
+        let upstream = upstream(&stage);
+        stage.world.network.sent = Some(Vec::new());
+        let accept = control::connect_accept(Variant::V6, NO_TOKEN, NO_TOKEN);
+        stage.world.server_sends(upstream, &accept);
+        let sent = stage.world.network.sent.take().unwrap();
+        let sent: Vec<_> = sent.into_iter().map(|sent| (sent.place, sent.bytes)).collect();
+        let to_server = control::close(Variant::V6, 0, None, REASON);
+        let to_client = control::close(variant, 0, token, REASON);
+        stage.equal(
+            sent,
+            vec![(Place::ToServer, to_server), (Place::ToClient, to_client)],
+            "",
+        );
+        let reasons = stage.world.events.iter().filter_map(|event| match &event.what {
+            What::Session(change) if change.state == State::Closing => {
+                Some((change.by, change.reason.clone()))
+            }
+            _ => None,
+        });
+        let reasons: Vec<_> = reasons.collect();
+        stage.equal(reasons, vec![(None, Some(REASON.as_bytes().into()))], "");
+    }
+}
+
 /// An answer without a session is not stored. Its token is valid in the 10 s in which it was given and in the
 /// following 10 s. Without tokens, a first packet is accepted for the same time.
 #[test]
@@ -195,18 +251,9 @@ fn an_answer_without_a_session_is_good_for_up_to_20_seconds() {
             let mut stage = Stage::joined(pair(variant, variant), 1);
             let start = stage.world.now.next_multiple_of(EPOCH) + late;
             stage.run(start - stage.world.now);
-            for number in 0..FULL {
-                connect(&mut stage.world, address(3, number), variant);
-            }
             let addr = address(4, 0);
-            stage.world.network.sent = Some(Vec::new());
-            connect(&mut stage.world, addr, variant);
-            let sent = stage.world.network.sent.as_deref().unwrap();
-            let answer = sent.iter().find(|sent| sent.addr == addr).expect("an answer");
-            let token = open(variant, &answer.bytes).unwrap().head.token;
+            let (_, first) = answered(&mut stage, addr, variant);
             stage.run(wait);
-            let hello = vec![Chunk::new(Some(1), b"hello".to_vec())];
-            let first = Datagram::of_chunks(variant, 0, token, hello).build();
             stage.world.stranger_sends(addr, &first);
             let session = stage.world.hub().unwrap().session_of(addr);
             assert_eq!(session.is_some(), is_good, "{variant:?} {late} {wait}");
