@@ -4,12 +4,16 @@
 
 use std::time::Duration;
 
-use teetap_kit::world::config;
+use teetap_kit::{
+    codec::{Datagram, Variant},
+    world::{Place, config},
+};
 use teetap_proxy::session::{Config, Events, Notice};
 use teetap_rules::{Fate, Order, Verdict};
 use teetap_wire::Dir;
 
 use crate::bench::{Bench, KINDS, fate, made, on_each_kind, with_rules};
+use crate::stage::{Stage, pair};
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -42,6 +46,28 @@ fn without_rules_everything_passes_under_its_own_number() {
         bench.is("C a4 keepalive", &["S a4 keepalive"]);
         bench.after(5000, &[]);
     });
+}
+
+/// The receiver gets the other two with consecutive numbers.
+/// Bytes that no peer reads, the spare bits of the header and the compression are the sender's.
+#[test]
+fn without_rules_an_empty_resend_request_passes_byte_for_byte() {
+    let mut stage = Stage::joined(pair(Variant::V6, Variant::V6), 3);
+    let upstream = stage.world.sockets[0];
+    for (is_compressed, tail) in [(false, &[][..]), (false, &[0xab, 0]), (true, &[])] {
+        let mut datagram = Datagram::of_chunks(Variant::V6, 1, None, Vec::new());
+        (datagram.head.flags.resend, datagram.head.flags.compressed) = (true, is_compressed);
+        let bytes = [&datagram.build()[..], tail].concat();
+        stage.world.network.sent = Some(Vec::new());
+        stage.world.server_sends(upstream, &bytes);
+        stage.world.client_sends(0, &bytes);
+        let sent = stage.world.network.sent.take().unwrap();
+        let passed: Vec<_> = sent.into_iter().map(|sent| (sent.place, sent.bytes)).collect();
+        assert_eq!(
+            passed,
+            [(Place::ToClient, bytes.clone()), (Place::ToServer, bytes)]
+        );
+    }
 }
 
 /// The receiver gets the other two with consecutive numbers.
