@@ -393,3 +393,7 @@ fn makes(made: &Made, proto: Option<Proto>, registry: &Registry) -> String {
     let name = proto.map(|proto| name(registry, proto, made.dir, &made.data));
     format!("sends the {to} {}", name.as_deref().unwrap_or("a message"))
 }
+
+#[cfg(test)]
+#[path = "dry_run_tests.rs"]
+mod tests;
