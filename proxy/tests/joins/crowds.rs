@@ -7,7 +7,7 @@ use teetap_kit::{
     link::SECOND,
     world::{Place, World},
 };
-use teetap_proxy::session::{Notice, State, UpstreamId, What};
+use teetap_proxy::session::{Notice, State, UpstreamId, EventKind};
 use teetap_wire::Proto;
 
 use crate::stage::{Pair, Stage, pair};
@@ -227,7 +227,7 @@ fn a_client_whose_server_has_changed_its_protocol_is_closed() {
             "",
         );
         let reasons = stage.world.events.iter().filter_map(|event| match &event.what {
-            What::Session(change) if change.state == State::Closing => {
+            EventKind::Session(change) if change.state == State::Closing => {
                 Some((change.by, change.reason.clone()))
             }
             _ => None,

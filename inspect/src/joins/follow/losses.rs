@@ -44,3 +44,33 @@ impl fmt::Display for Losses {
         write!(f, "at {:.3} s", at.as_secs_f64())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_losses_name_their_count_and_the_first_datagram() {
+        for (count, ordinal, expected) in [
+            (
+                1,
+                7,
+                "the link lost 1 datagram, the first s2c datagram 7, at 1.500 s",
+            ),
+            (
+                2,
+                1,
+                "the link lost 2 datagrams, the first s2c datagram 1, at 1.500 s",
+            ),
+            (
+                3,
+                0,
+                "the link lost 3 datagrams, the first of the proxy, s2c, at 1.500 s",
+            ),
+        ] {
+            let begun = Losses::begin(Dir::S2c, ordinal, Time(1_500_000));
+            assert_eq!(begun.count, 0);
+            assert_eq!(Losses { count, ..begun }.to_string(), expected);
+        }
+    }
+}

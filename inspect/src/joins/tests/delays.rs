@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use teetap_proxy::session::{Action, Placed, Transit};
+use teetap_proxy::session::{Action, Datagram, Placed, Transit};
 
 use super::*;
 use crate::joins::Join;
@@ -18,17 +18,19 @@ fn delays(join: &Join) -> Vec<String> {
 fn late(time: Duration) -> Play {
     let script = Script::named("0.7");
     let play = Play::from_script(script).until(script.index("ready"));
-    play.changed(Side::Client, "ready", |datagram| {
-        datagram.link = [Transit {
-            datagram: 0,
-            duplicate: false,
-            lost: None,
-            delay: time,
-            reordered: false,
-            corrupted: [].into(),
-        }]
-        .into();
-    })
+    play.changed(Side::Client, "ready", |datagram| link(datagram, time))
+}
+
+fn link(datagram: &mut Datagram, delay: Duration) {
+    datagram.link = [Transit {
+        datagram: 0,
+        duplicate: false,
+        lost: None,
+        delay,
+        reordered: false,
+        corrupted: [].into(),
+    }]
+    .into();
 }
 
 #[test]
@@ -47,6 +49,27 @@ fn a_step_that_a_link_line_delayed_says_so() {
     let script = Script::named("0.7");
     let play = late(Duration::from_millis(80)).rest(script.index("con_ready"));
     assert_eq!(delays(&play.joins()[0]), ["ready: delayed 80 ms (the link)"]);
+}
+
+/// A rule holds `ready` for 100 ms, and a link line delays it after that.
+#[test]
+fn of_two_delays_the_longer_one_is_named() {
+    let script = Script::named("0.7");
+    for (ms, expected) in [
+        (20, "ready: delayed 100 ms (a rule)"),
+        (99, "ready: delayed 100 ms (a rule)"),
+        (101, "ready: delayed 101 ms (the link)"),
+    ] {
+        let play = Play::of(script).until(script.index("ready"));
+        let play = play.changed(Side::Client, "ready", |datagram| {
+            datagram.placed = [Placed::new(None, Action::Hold)].into();
+        });
+        let play = play.after(90).changed(Side::Client, "ready", |datagram| {
+            link(datagram, Duration::from_millis(ms));
+        });
+        let play = play.rest(script.index("con_ready"));
+        assert_eq!(delays(&play.joins()[0]), [expected]);
+    }
 }
 
 #[test]

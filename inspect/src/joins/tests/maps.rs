@@ -279,3 +279,34 @@ fn the_end_of_a_join_says_how_much_of_the_map_came() {
          counted from 0; closed by the client"
     );
 }
+
+/// The steps of a join count the parts of the map that have an effect.
+#[test]
+fn wrong_parts_are_not_counted() {
+    for name in ["0.6 without tokens", "0.6.5", "DDNet"] {
+        let counts = |steps: &[Step]| {
+            let play = play(Script::named(name), steps).closed_by(Side::Client, None);
+            let steps = play.joins()[0].steps.iter();
+            let of_map = steps.filter(|step| step.name.contains("map_data"));
+            of_map
+                .map(|step| (step.name, step.from, step.count))
+                .collect::<Vec<_>>()
+        };
+        let expected = vec![("map_data", Side::Server, 2)];
+        assert_eq!(counts(&[Ask(0), ONE, Ask(1), TWO]), expected, "{name}");
+        for wrong in [
+            TWO,
+            Foreign(0),
+            Part(0, false, 0),
+            Part(0, true, 896),
+            Ask(9),
+            Ask(-1),
+        ] {
+            assert_eq!(
+                counts(&[Ask(0), wrong, ONE, Ask(1), TWO]),
+                expected,
+                "{name} {wrong:?}"
+            );
+        }
+    }
+}

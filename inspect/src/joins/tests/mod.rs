@@ -282,6 +282,22 @@ fn each_reason_of_a_server_is_named() {
     assert_eq!(Rejection::from_reason(""), None);
 }
 
+/// Games close with an empty reason as well as without one.
+#[test]
+fn the_end_of_a_join_quotes_its_reason_if_there_is_one() {
+    let script = Script::named("0.6.5");
+    for (reason, end) in [
+        (None, "closed by the client"),
+        (Some(""), "closed by the client"),
+        (Some("bye"), "closed by the client \"bye\""),
+    ] {
+        let play = Play::of(script).until(script.index("ready"));
+        let play = play.closed_by(Side::Client, reason);
+        let stopped = play.joins()[0].stopped().unwrap();
+        assert!(stopped.ends_with(&format!("; {end}")), "{stopped}");
+    }
+}
+
 #[test]
 fn ddnets_07_is_known_by_its_messages() {
     let script = Script::named("DDNet's 0.7");
