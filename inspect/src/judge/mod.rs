@@ -23,6 +23,8 @@
 
 mod entries;
 #[cfg(test)]
+mod entries_tests;
+#[cfg(test)]
 mod faulty_tests;
 mod finding;
 mod finding_code;
@@ -34,6 +36,8 @@ mod notes;
 pub(crate) mod peers;
 mod rank;
 mod report;
+#[cfg(test)]
+mod table_tests;
 #[cfg(test)]
 mod tests;
 
