@@ -1,9 +1,7 @@
 //! Tests of decisions that are repeated in another run, and of disabled rules.
 
-use teetap_rules::impair::{PassedDatagram, Sent};
-use teetap_rules::{
-    By, Decision, Effect, GameEntry, Message, Opening, PacketKind, Program, RuleId, Shared, Verdict,
-};
+use teetap_rules::impair::{Copy, Fate, LineSet, PassedDatagram, Sent};
+use teetap_rules::{By, Decision, Effect, GameEntry, PacketKind, Message, Opening, Program, RuleId, Shared, Verdict};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Side};
 
@@ -191,42 +189,83 @@ fn rules_are_known_by_an_older_order_of_their_modifiers() {
     assert_eq!((again, made), (verdicts, decisions));
 }
 
+/// Returns the copies of 500 datagrams behind the links of a program, and the decisions.
+fn run_link(program: &Program, opening: Opening) -> (Vec<Vec<Copy>>, Vec<Decision>) {
+    let mut shared = program.share(Shared::default());
+    shared.record();
+    let mut channel = program.open_link(&opening, Dir::S2c, None).unwrap();
+    let mut copies = Vec::new();
+    for ordinal in 1..=500 {
+        let at = opening.at + ordinal * 2_000;
+        let sent = Sent {
+            seven: true,
+            ..Sent::new(at, ordinal, &[0x10; 90])
+        };
+        copies.push(channel.pass(&sent).to_vec());
+        let session = opening.session;
+        shared.count_impacts(
+            teetap_rules::Hit { at, session },
+            PassedDatagram {
+                dir: Dir::S2c,
+                datagram: ordinal,
+                connless: false,
+            },
+            channel.impacts(),
+        );
+    }
+    (copies, shared.decisions())
+}
+
 #[test]
 fn a_link_has_the_effects_of_another_run() {
     let source = "link both delay 20ms jitter 15ms loss 20% dup 20%\n\
                   link both corrupt 30% reorder 20% gap 2 delay 3ms rate 1mbit";
     let program = program(source);
-    let run = |program: &Program, opening: Opening| {
-        let mut shared = program.share(Shared::default());
-        shared.record();
-        let mut channel = program.open_link(&opening, Dir::S2c, None).unwrap();
-        let mut copies = Vec::new();
-        for ordinal in 1..=500 {
-            let at = opening.at + ordinal * 2_000;
-            let sent = Sent {
-                seven: true,
-                ..Sent::new(at, ordinal, &[0x10; 90])
-            };
-            copies.push(channel.pass(&sent).to_vec());
-            let session = opening.session;
-            shared.count_impacts(
-                teetap_rules::Hit { at, session },
-                PassedDatagram {
-                    dir: Dir::S2c,
-                    datagram: ordinal,
-                    connless: false,
-                },
-                channel.impacts(),
-            );
-        }
-        (copies, shared.decisions())
-    };
-    let (copies, decisions) = run(&program, OPENING);
-    assert_ne!(run(&program, OTHER).0, copies);
+    let (copies, decisions) = run_link(&program, OPENING);
+    assert_ne!(run_link(&program, OTHER).0, copies);
     let repeating = program.repeating(&decisions).unwrap();
-    assert_eq!(run(&repeating, OTHER), (copies, decisions));
-    let (copies, decisions) = run(&program.repeating(&[]).unwrap(), OPENING);
+    assert_eq!(run_link(&repeating, OTHER), (copies, decisions));
+    let (copies, decisions) = run_link(&program.repeating(&[]).unwrap(), OPENING);
     assert!(decisions.is_empty() && copies.iter().all(|copies| copies.len() == 1));
+}
+
+/// In an edited journal the second line doubles datagrams that the first line loses.
+#[test]
+fn a_datagram_lost_by_one_line_does_not_reach_the_next_line() {
+    let program = program("link both loss 50%\nlink both dup 50%");
+    let of = |opening, line: &str| -> Vec<Decision> {
+        let decisions = run_link(&program, opening).1.into_iter();
+        decisions
+            .filter(|one| matches!(&one.by, By::Link { line: of, .. } if of.contains(line)))
+            .collect()
+    };
+    let (lost, doubled) = (of(OPENING, "loss"), of(OTHER, "dup"));
+    let repeating = program.repeating(&[lost.clone(), doubled].concat()).unwrap();
+    let (copies, made) = run_link(&repeating, OPENING);
+    let is_lost = |copies: &&Vec<Copy>| copies.iter().any(|copy| matches!(copy.fate, Fate::Lost(_)));
+    let of_lost: Vec<_> = copies.iter().filter(is_lost).map(Vec::len).collect();
+    assert_eq!(of_lost, vec![1; lost.len()]);
+    let counts = [lost.len(), made.len() - lost.len()];
+    assert!(counts.iter().all(|count| (30..300).contains(count)), "{counts:?}");
+}
+
+/// The decisions of another run include the windows of that run.
+#[test]
+fn the_lines_of_a_repeated_run_act_outside_of_their_windows() {
+    let program = program("link both loss 5% from 5s\nlink s2c delay 5ms from 9s");
+    let closed = LineSet::ALL.without(0).without(1);
+    for (program, [both, second]) in [
+        (
+            program.repeating(&[]).unwrap(),
+            [LineSet::ALL, LineSet::ALL.without(0)],
+        ),
+        (program, [closed, closed]),
+    ] {
+        let mut shared = program.share(Shared::default());
+        assert_eq!(shared.acting(closed), both);
+        assert!(shared.enable_line(0, false));
+        assert_eq!(shared.acting(closed), second);
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod read_out;
 mod right;
 mod stage;
 mod subject;
+mod tables;
 mod warned;
 mod writes;
 mod wrong;
