@@ -150,14 +150,81 @@ mod tests {
         }
     }
 
+    /// Each step with the faults that peers survive, in the order of `Fault::ALL`.
     #[test]
     fn what_nobody_resends_is_not_expected_to_survive() {
-        let survives = |name, vital, proto, fault| cell(name, vital, proto, fault).is_survived();
-        assert!(survives("sys.ready", true, Proto::Ddnet, Fault::Lose));
-        assert!(!survives("sys.ready", true, Proto::Ddnet, Fault::Drop));
-        assert!(survives("sys.input", false, Proto::Ddnet, Fault::Drop));
-        assert!(survives("ctrl.connect", false, Proto::Ddnet, Fault::Lose));
-        assert!(!survives("ctrl.accept", false, Proto::Ddnet, Fault::Lose));
-        assert!(survives("ctrl.accept", false, Proto::Ddnet, Fault::Dup));
+        let all = "lose drop dup delay";
+        let harmless = "dup delay";
+        for (name, vital, proto, expected) in [
+            ("sys.ready", true, Proto::V6, "lose dup delay"),
+            ("sys.ready", true, Proto::Ddnet, "lose dup delay"),
+            ("sys.input", false, Proto::V7, all),
+            ("ctrl.connect", false, Proto::Ddnet, all),
+            ("ctrl.connect", false, Proto::V7, all),
+            ("ctrl.close", false, Proto::V65, all),
+            ("ctrl.accept", false, Proto::V6, all),
+            ("ctrl.accept", false, Proto::V65, all),
+            ("ctrl.accept", false, Proto::Ddnet, harmless),
+            ("ctrl.token", false, Proto::V7, harmless),
+            ("ctrl.connect_accept", false, Proto::V7, harmless),
+            ("ctrl.connect_accept", false, Proto::V6, all),
+            ("ctrl.connect_accept", false, Proto::V65, all),
+            ("ctrl.connect_accept", false, Proto::Ddnet, all),
+        ] {
+            let survived = Fault::ALL.into_iter();
+            let survived = survived.filter(|fault| cell(name, vital, proto, *fault).is_survived());
+            let survived: Vec<_> = survived.map(Fault::name).collect();
+            assert_eq!(survived.join(" "), expected, "{name} {vital} {proto:?}");
+        }
+    }
+
+    #[test]
+    fn the_rule_of_a_cell_acts_once_on_its_message() {
+        for (fault, vital, rule) in [
+            (Fault::Lose, true, "lose when c2s and sys.ready once"),
+            (Fault::Drop, true, "drop when c2s and sys.ready once"),
+            (Fault::Dup, false, "dup when c2s and sys.ready once"),
+            (Fault::Delay, false, "delay 500ms when c2s and sys.ready once"),
+            (Fault::Corrupt, true, "corrupt 8 bits when c2s and sys.ready once"),
+            (
+                Fault::Swap,
+                false,
+                "swap when c2s and (sys.ready or seen(sys.ready)) once",
+            ),
+            (
+                Fault::Swap,
+                true,
+                "swap when c2s and vital and (sys.ready or seen(sys.ready)) once",
+            ),
+        ] {
+            assert_eq!(cell("sys.ready", vital, Proto::V7, fault).rule(), rule);
+        }
+    }
+
+    /// Control messages have no order that could change.
+    #[test]
+    fn each_step_has_a_cell_for_each_fault_that_fits() {
+        let mut login = Login::default();
+        for name in ["ctrl.connect", "sys.ready"] {
+            login.add(
+                teetap_proxy::session::Time::ZERO,
+                cell(name, true, Proto::V7, Fault::Lose).step,
+            );
+        }
+        let cells: Vec<_> = Cell::all(&login)
+            .iter()
+            .map(|cell| (cell.step.name.clone(), cell.fault))
+            .collect();
+        let mut expected = Vec::new();
+        for name in ["ctrl.connect", "sys.ready"] {
+            let fits = |fault: &Fault| name != "ctrl.connect" || *fault != Fault::Swap;
+            expected.extend(
+                Fault::ALL
+                    .into_iter()
+                    .filter(fits)
+                    .map(|fault| (name.to_owned(), fault)),
+            );
+        }
+        assert_eq!(cells, expected);
     }
 }

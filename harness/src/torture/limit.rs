@@ -135,23 +135,29 @@ mod tests {
 
     #[test]
     fn a_refusal_that_passes_is_known_by_its_reason() {
-        let after = |why, time, is_rate| Some(Limit { why, time, is_rate });
-        assert_eq!(
-            Limit::of_close("This server is full"),
-            after("the server is full", WINDOW, false)
-        );
-        assert_eq!(
-            Limit::of_close("Too many connections in a short time"),
-            after(
-                "too many connections were made from this address in a short time",
-                WINDOW,
-                true
-            )
-        );
-        assert_eq!(
-            Limit::of_close("You have been banned for 1 minute (Stressing network)"),
-            after("the address is banned", BAN, false)
-        );
-        assert_eq!(Limit::of_close("Wrong password"), None);
+        for (reason, expected) in [
+            ("This server is full", Some(("the server is full", WINDOW, false))),
+            (
+                "Only 4 players with the same IP are allowed",
+                Some(("too many clients have this address", WINDOW, false)),
+            ),
+            (
+                "Too many connections in a short time",
+                Some((
+                    "too many connections were made from this address in a short time",
+                    WINDOW,
+                    true,
+                )),
+            ),
+            (
+                "You have been banned for 1 minute (Stressing network)",
+                Some(("the address is banned", BAN, false)),
+            ),
+            ("0.7 connections are not accepted at this time", None),
+            ("Wrong password", None),
+        ] {
+            let expected = expected.map(|(why, time, is_rate)| Limit { why, time, is_rate });
+            assert_eq!(Limit::of_close(reason), expected, "{reason}");
+        }
     }
 }

@@ -126,6 +126,10 @@ impl Login {
 
 #[cfg(test)]
 mod tests {
+    use teetap_inspect::Decoder;
+    use teetap_proxy::session::{Event, SessionId, What};
+    use teetap_wire::def::Registry;
+
     use super::*;
 
     fn step(dir: Dir, name: &str) -> LoginMessage {
@@ -204,5 +208,67 @@ mod tests {
             (600, c2s, "sys.input"),
         ]));
         assert_eq!(names(&first), [all[0], all[2], all[3]]);
+    }
+
+    /// Messages up to 200 ms after `enter_game` of the client belong to the login.
+    #[test]
+    fn a_login_ends_200_ms_after_its_first_enter_game() {
+        let (c2s, s2c) = (Dir::C2s, Dir::S2c);
+        let found = login(&[
+            (0, s2c, "sys.enter_game"),
+            (1000, c2s, "sys.enter_game"),
+            (1100, c2s, "sys.enter_game"),
+            (1200, c2s, "sys.last"),
+            (1201, c2s, "sys.late"),
+        ]);
+        let expected = [
+            (s2c, "sys.enter_game"),
+            (c2s, "sys.enter_game"),
+            (c2s, "sys.last"),
+        ];
+        assert_eq!(names(&found), expected);
+    }
+
+    /// Returns the step of the first message of a datagram of the client in 0.7.
+    fn of(bytes: &[u8], leg: Option<Side>) -> Option<(String, bool, bool)> {
+        let bytes: &'static [u8] = bytes.to_vec().leak();
+        let mut datagram = Datagram::passed(Dir::C2s, Proto::V7, bytes, None);
+        datagram.leg = leg;
+        let mut decoder = Decoder::new(Registry::builtin());
+        let decoded = decoder.decode(Event {
+            at: Time::ZERO,
+            session: Some(SessionId(1)),
+            what: What::Datagram(datagram.clone()),
+        });
+        let reading = decoded.reading.expect("a reading");
+        let step = Step::of(&datagram, &reading.messages[0])?;
+        Some((step.name, step.vital, step.is_control))
+    }
+
+    #[test]
+    fn the_ends_of_connections_and_the_exchange_of_the_proxy_are_no_steps() {
+        let packet =
+            |flags: u8, chunks: u8, payload: &[u8]| [&[flags << 2, 0, chunks][..], b"tokn", payload].concat();
+        let control = |id: u8| packet(1, 0, &[id]);
+        let of_client = Some(Side::Client);
+        let step = |name: &str, vital, is_control| Some((name.to_owned(), vital, is_control));
+        for leg in [None, of_client] {
+            assert_eq!(of(&control(0), leg), step("ctrl.keepalive", false, true));
+            assert_eq!(of(&control(4), leg), None, "close");
+        }
+        assert_eq!(of(&control(0), Some(Side::Server)), None);
+        // `cl_kill`, vital and not vital, and a system message without a definition.
+        assert_eq!(
+            of(&packet(0, 1, &[0x40, 1, 1, 0x38]), None),
+            step("game.cl_kill", true, false)
+        );
+        assert_eq!(
+            of(&packet(0, 1, &[0, 1, 0x38]), None),
+            step("game.cl_kill", false, false)
+        );
+        assert_eq!(
+            of(&packet(0, 1, &[0, 2, 0xb9, 0x01]), None),
+            step("sys.60", false, false)
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{
     cell::Cell,
     verdict::{Judged, Verdict},
+    watch::Found,
 };
 use crate::outcome::Exit;
 
@@ -70,6 +71,17 @@ impl Baseline {
     pub const fn new(times: Vec<Duration>) -> Self {
         let known = Vec::new();
         Self { times, known }
+    }
+
+    /// Adds a join and its findings.
+    pub(super) fn add(&mut self, joined: Duration, findings: &[Found]) {
+        self.times.push(joined);
+        self.times.sort_unstable();
+        for found in findings {
+            if !self.known.contains(&found.code) {
+                self.known.push(found.code);
+            }
+        }
     }
 
     /// Returns the median duration; zero if there are no joins.
@@ -140,7 +152,10 @@ impl Results {
 
 #[cfg(test)]
 mod tests {
+    use teetap_wire::{Dir, Proto, Severity};
+
     use super::*;
+    use crate::torture::{cell::Fault, login::Step};
 
     #[test]
     fn a_join_is_late_beyond_the_differences_of_the_baseline() {
@@ -156,5 +171,107 @@ mod tests {
         let busy = baseline(&[100, 300, 1000]);
         assert!(busy.is_late(ms(1200)) && !busy.is_late(ms(1199)));
         assert_eq!(baseline(&[]).median(), ms(0));
+    }
+
+    #[test]
+    fn a_baseline_has_its_times_in_order_and_each_code_once() {
+        let ms = Duration::from_millis;
+        let found = |code| Found {
+            code,
+            is_error: false,
+            text: "for a test".to_owned(),
+        };
+        let mut baseline = Baseline::default();
+        baseline.add(ms(300), &[found("ack-ahead"), found("resend-storm")]);
+        baseline.add(ms(100), &[]);
+        baseline.add(ms(200), &[found("resend-storm"), found("late-reply")]);
+        assert_eq!(baseline.times, [ms(100), ms(200), ms(300)]);
+        assert_eq!(baseline.known, ["ack-ahead", "resend-storm", "late-reply"]);
+    }
+
+    fn tried(verdict: Verdict, first: Option<Verdict>, why: Option<&str>) -> Tried {
+        let step = Step {
+            dir: Dir::S2c,
+            name: "sys.con_ready".to_owned(),
+            vital: true,
+            is_control: false,
+            proto: Proto::V7,
+        };
+        Tried {
+            cell: Cell {
+                step,
+                fault: Fault::Lose,
+            },
+            judged: Judged {
+                verdict,
+                why: why.map(str::to_owned),
+                said: None,
+            },
+            first,
+            took: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn the_sentence_of_a_cell_tells_both_tries() {
+        let joined = || Verdict::Joined(Duration::from_millis(500));
+        let faulty = Verdict::Faulty(Duration::from_millis(500), Severity::Error);
+        for (tried, is_second, text) in [
+            (tried(joined(), None, None), false, "joined after 0.50 s"),
+            (
+                tried(joined(), Some(Verdict::Never), None),
+                true,
+                "never joined; when tried again, joined after 0.50 s",
+            ),
+            (
+                tried(Verdict::Never, Some(Verdict::Never), Some("it waits")),
+                false,
+                "twice: never joined: it waits",
+            ),
+            (
+                tried(faulty, None, Some("it acks 9")),
+                false,
+                "joined after 0.50 s, but it acks 9",
+            ),
+        ] {
+            assert_eq!(tried.sentence(), format!("s2c con_ready lose: {text}"));
+            assert_eq!(tried.is_second(), is_second, "{text}");
+        }
+    }
+
+    /// A fault that no peer survives is no failure of the client.
+    #[test]
+    fn the_result_of_a_matrix_is_its_failures_and_then_its_halt() {
+        let mut dropped = tried(Verdict::Never, None, None);
+        dropped.cell.fault = Fault::Drop;
+        let good = || tried(Verdict::Joined(Duration::ZERO), Some(Verdict::Never), None);
+        let bad = || tried(Verdict::Never, Some(Verdict::Never), None);
+        for (tried, is_halted, failures, exit) in [
+            (vec![good(), dropped.clone()], false, 0, Exit::Ok),
+            (vec![good(), dropped], true, 0, Exit::Network),
+            (vec![bad(), good(), bad()], false, 2, Exit::Failed),
+            (vec![bad()], true, 1, Exit::Failed),
+        ] {
+            let results = Results {
+                tried,
+                halted: is_halted.then(|| "for a test".to_owned()),
+                ..Results::default()
+            };
+            assert_eq!((results.failures(), results.exit()), (failures, exit));
+        }
+    }
+
+    #[test]
+    fn only_a_cell_that_joined_is_late() {
+        let ms = Duration::from_millis;
+        let results = Results {
+            baseline: Baseline::new(vec![ms(100)]),
+            ..Results::default()
+        };
+        let late = |verdict| results.late(&tried(verdict, None, None));
+        assert_eq!(late(Verdict::Joined(ms(349))), None);
+        assert_eq!(late(Verdict::Joined(ms(350))), Some(ms(250)));
+        assert_eq!(late(Verdict::Faulty(ms(400), Severity::Warning)), Some(ms(300)));
+        assert_eq!(late(Verdict::Never), None);
     }
 }

@@ -220,18 +220,10 @@ impl<'a> Tester<'a> {
                     self.no_baseline(&run, &judged),
                 )));
             };
-            baseline.times.push(joined);
-            for found in &run.watched.findings {
-                if !baseline.known.contains(&found.code) {
-                    baseline.known.push(found.code);
-                }
-            }
-            match &mut common {
-                Some(common) => common.keep_common(&run.watched.login),
-                None => common = Some(run.watched.login),
-            }
+            baseline.add(joined, &run.watched.findings);
+            let login = run.watched.login;
+            common.get_or_insert_with(|| login.clone()).keep_common(&login);
         }
-        baseline.times.sort();
         Ok((baseline, common.unwrap_or_default()))
     }
 

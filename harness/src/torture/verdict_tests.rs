@@ -227,7 +227,10 @@ fn a_warning_that_a_delay_explains_is_not_of_the_client() {
     let half = Duration::from_millis(500);
     let joined = end(Cause::Message, 143, ENTERED, 1);
     let warned = [Opened, Finding(Severity::Warning), joined];
-    assert_eq!(judge(&warned, Fault::Delay, &[]), (Verdict::Joined(half), None));
+    for fault in [Fault::Delay, Fault::Swap] {
+        let swapped = [Opened, Held, Other, Finding(Severity::Warning), joined];
+        assert_eq!(judge(&swapped, fault, &[]), (Verdict::Joined(half), None));
+    }
     assert_eq!(
         judge(&warned, Fault::Dup, &[]).0,
         Verdict::Faulty(half, Severity::Warning)
@@ -297,4 +300,26 @@ fn a_verdict_is_bad_if_the_client_did_not_cope() {
         assert_eq!(verdict.to_string(), text);
     }
     assert_eq!(Verdict::Joined(half).name(true), "late");
+}
+
+/// A client that exits when its run is over has not failed.
+#[test]
+fn an_exit_after_the_end_of_the_run_is_not_judged() {
+    let verdict = |cause| {
+        let mut watched = Watched::default();
+        add(end(cause, 7, ENTERED, 1), &mut watched);
+        let client = child::End::with(7);
+        assert!(!client.is_stopped);
+        watched.end = watched.end.map(|end| End { client, ..end });
+        let run = Run {
+            watched,
+            ..Run::default()
+        };
+        Judged::of(&run, Some(&cell(Fault::Lose)), &[]).verdict
+    };
+    assert_eq!(
+        verdict(Cause::Message),
+        Verdict::Joined(Duration::from_millis(500))
+    );
+    assert_eq!(verdict(Cause::Client), Verdict::Ended(7));
 }

@@ -176,3 +176,57 @@ fn a_held_message_is_overtaken_by_another_one_of_its_direction_before_its_releas
     assert!(!is_overtaken(&[other, held, back, released, other]));
     assert!(!is_overtaken(&[held, resent, released]));
 }
+
+/// Control messages have no place in the order, and other sessions have an order of their own.
+#[test]
+fn only_a_message_of_the_same_order_overtakes() {
+    let of = |session, dir, name, is_control| {
+        let mut watched = Watched::default();
+        let held = (Some(SessionId(1)), Dir::S2c);
+        watched.order(held, Some("con_ready"), (false, true, Origin::Peer));
+        watched.order((session, dir), Some(name), (is_control, false, Origin::Peer));
+        watched.is_overtaken
+    };
+    let [own, other] = [1, 2].map(|number| Some(SessionId(number)));
+    assert!(of(own, Dir::S2c, "sv_motd", false));
+    assert!(!of(own, Dir::S2c, "keepalive", true));
+    assert!(!of(own, Dir::C2s, "input", false));
+    assert!(!of(other, Dir::S2c, "sv_motd", false));
+    assert!(!of(own, Dir::S2c, "con_ready", false));
+}
+
+/// The reader knows that the run was stopped, but not why another side closed the session.
+#[test]
+fn the_end_of_the_run_is_no_reason() {
+    let why = |reason: &str| {
+        let ended = JoinEnd::Closed {
+            by: None,
+            reason: Some(reason.to_owned()),
+        };
+        watched(&[join(0, 1, JoinOutcome::NeverEntered, ended)])
+            .why()
+            .unwrap()
+    };
+    assert_eq!(why(STOPPED), "the server never sent con_ready");
+    assert_eq!(why("kick"), "the server never sent con_ready; closed \"kick\"");
+}
+
+/// A server that refuses a client which then joins has not limited it. A server may name its limit more than once.
+#[test]
+fn the_first_refusal_is_the_limit_unless_the_client_joins() {
+    let mut refused = Watched::default();
+    for reason in [
+        "Wrong password",
+        "Too many connections in a short time",
+        "This server is full",
+    ] {
+        refused.change(&change(State::Closing, Some(Side::Server), Some(reason)));
+    }
+    let why = refused.limit().map(|limit| (limit.why, limit.is_rate));
+    let text = "too many connections were made from this address in a short time";
+    assert_eq!(why, Some((text, true)));
+    refused.join(&join(0, 1, JoinOutcome::NeverEntered, stopped()));
+    assert!(refused.limit().is_some());
+    refused.join(&join(0, 1, JoinOutcome::Entered, JoinEnd::Entered));
+    assert_eq!(refused.limit(), None);
+}
