@@ -11,6 +11,7 @@
 
 mod admission;
 mod bench;
+mod browsers;
 mod browsing;
 mod crowds;
 mod direct;
@@ -27,6 +28,7 @@ mod holds;
 mod limits;
 mod links;
 mod lone;
+mod loose;
 mod maps;
 mod operations;
 mod pauses;
