@@ -266,4 +266,39 @@ mod tests {
             );
         }
     }
+
+    /// Bytes of one style are drawn as one block, without the space after the last byte.
+    #[test]
+    fn a_range_of_bytes_is_one_block() {
+        let (plain, marked) = (Style::new(), Style::new().bold());
+        let style = |at: usize| if (0x11..0x13).contains(&at) { marked } else { plain };
+        let cells = [Some(b'a'), Some(0x1f), None, Some(0x7f), Some(b'~')];
+        let line = line(0x10, &cells, 8, &style, Theme::default());
+        let spans: Vec<_> = line
+            .spans
+            .iter()
+            .skip(1)
+            .map(|span| (&*span.content, span.style))
+            .collect();
+        let expected = [
+            ("61", plain),
+            (" ", plain),
+            ("1f", marked),
+            (" ", marked),
+            ("••", marked),
+            (" ", plain),
+            ("7f", plain),
+            (" ", plain),
+            ("7e", plain),
+            (" ", plain),
+            ("         ", plain),
+            ("a", plain),
+            (".", marked),
+            ("•", marked),
+            (".", plain),
+            ("~", plain),
+        ];
+        assert_eq!(spans, expected);
+        assert_eq!(line.spans[0].content, "0010 ");
+    }
 }

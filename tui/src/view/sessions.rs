@@ -293,3 +293,51 @@ fn detail(buffer: &mut Buffer, area: Rect, app: &App, (id, session): (SessionId,
     );
     next(Line::styled(text, theme.quiet()));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_has_two_units_at_most() {
+        for (seconds, text) in [
+            (0, "0s"),
+            (59, "59s"),
+            (60, "1m00s"),
+            (61, "1m01s"),
+            (3599, "59m59s"),
+            (3600, "1h00m"),
+            (7260, "2h01m"),
+            (3600 * 26 + 60 * 59 + 59, "26h59m"),
+        ] {
+            assert_eq!(age(seconds), text, "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_round_trip_is_in_whole_milliseconds() {
+        assert_eq!([None, Some(0.4), Some(41.6)].map(ms), ["-", "0", "42"]);
+    }
+
+    /// The columns of lower rank give way to a narrow screen, in groups, but never all.
+    #[test]
+    fn the_columns_leave_room_for_the_graph() {
+        let mut before: Vec<&str> = fitting(0).iter().map(|column| column.name).collect();
+        assert_eq!(before, ["id", "player"]);
+        for width in 1..200 {
+            let columns = fitting(width);
+            let used: usize = columns.iter().map(|column| column.width + 1).sum();
+            let names: Vec<_> = columns.iter().map(|column| column.name).collect();
+            assert!(
+                used + SPARK < width || names == ["id", "player"],
+                "{width}: {names:?}"
+            );
+            let rank = columns.iter().map(|column| column.rank).min();
+            let is_whole = |column: &&Column| Some(column.rank) >= rank;
+            assert_eq!(names.len(), COLUMNS.iter().filter(is_whole).count(), "{width}");
+            assert!(names.len() >= before.len(), "{width}: {names:?} after {before:?}");
+            before = names;
+        }
+        assert_eq!(before.len(), COLUMNS.len());
+    }
+}

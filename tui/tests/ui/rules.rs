@@ -220,6 +220,18 @@ fn sliders_change_a_link_line_or_add_one() {
     assert_eq!(requests(&mut app), steps);
 }
 
+/// A slider of a link line that does not exist yet has no lower value, and no line is added for it.
+#[test]
+fn a_slider_ends_at_zero() {
+    let mut app = live();
+    press(&mut app, "3");
+    draw(&mut app, (80, 24));
+    press(&mut app, "G left");
+    assert_eq!(requests(&mut app), [""; 0]);
+    let status = app.dialog.status.as_ref().unwrap();
+    assert!(status.1.contains("the value is 0"), "{}", status.1);
+}
+
 #[test]
 fn a_profile_is_chosen_changed_and_left() {
     let mut app = with_rules();
