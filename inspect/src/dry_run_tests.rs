@@ -24,7 +24,7 @@ impl Stage {
     }
 
     /// Returns each attempt: its time in milliseconds, the message, the numbers of the rules, and the actions.
-    fn event(&mut self, ms: u64, what: What) -> Vec<String> {
+    fn event(&mut self, ms: u64, what: EventKind) -> Vec<String> {
         let (at, session) = (Time(ms * 1000), Some(SessionId(1)));
         let attempts = self.0.event(&Event { at, session, what });
         let attempts = attempts.iter().map(|attempt| {
@@ -44,14 +44,14 @@ impl Stage {
     }
 
     fn state(&mut self, ms: u64, state: State) -> Vec<String> {
-        self.event(ms, What::Session(session(state, Proto::V7)))
+        self.event(ms, EventKind::Session(session(state, Proto::V7)))
     }
 
     fn sent(&mut self, ms: u64, dir: Dir, bytes: &[u8], change: impl FnOnce(&mut Datagram)) -> Vec<String> {
         let bytes: &'static [u8] = bytes.to_vec().leak();
         let mut datagram = Datagram::new(dir, Proto::V7, Origin::Peer, bytes, [bytes].into_iter());
         change(&mut datagram);
-        self.event(ms, What::Datagram(datagram))
+        self.event(ms, EventKind::Datagram(datagram))
     }
 
     /// Sends vital chunks of the client with these numbers.

@@ -127,7 +127,7 @@ impl Login {
 #[cfg(test)]
 mod tests {
     use teetap_inspect::Decoder;
-    use teetap_proxy::session::{Event, SessionId, What};
+    use teetap_proxy::session::{Event, EventKind, SessionId};
     use teetap_wire::def::Registry;
 
     use super::*;
@@ -238,10 +238,10 @@ mod tests {
         let decoded = decoder.decode(Event {
             at: Time::ZERO,
             session: Some(SessionId(1)),
-            what: What::Datagram(datagram.clone()),
+            what: EventKind::Datagram(datagram.clone()),
         });
         let reading = decoded.reading.expect("a reading");
-        let step = Step::of(&datagram, &reading.messages[0])?;
+        let step = LoginMessage::from_message(&datagram, &reading.messages[0])?;
         Some((step.name, step.vital, step.is_control))
     }
 

@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(baseline.known, ["ack-ahead", "resend-storm", "late-reply"]);
     }
 
-    fn tried(verdict: Verdict, first: Option<Verdict>, why: Option<&str>) -> Tried {
+    fn tried(verdict: Verdict, first: Option<Verdict>, why: Option<&str>) -> CellResult {
         let step = Step {
             dir: Dir::S2c,
             name: "sys.con_ready".to_owned(),
@@ -197,7 +197,7 @@ mod tests {
             is_control: false,
             proto: Proto::V7,
         };
-        Tried {
+        CellResult {
             cell: Cell {
                 step,
                 fault: Fault::Lose,

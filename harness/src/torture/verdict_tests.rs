@@ -315,7 +315,7 @@ fn an_exit_after_the_end_of_the_run_is_not_judged() {
             watched,
             ..Run::default()
         };
-        Judged::of(&run, Some(&cell(Fault::Lose)), &[]).verdict
+        Judged::from_run(&run, Some(&cell(Fault::Lose)), &[]).verdict
     };
     assert_eq!(
         verdict(Cause::Message),

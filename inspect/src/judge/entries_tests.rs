@@ -6,7 +6,7 @@ use teetap_proxy::session::{Datagram, Event, Notice, Origin, SessionId, State};
 use teetap_wire::{Code, Dir, Flags, Note, Proto, Severity, Side, def::Registry};
 
 use super::{
-    entries::{Entries, Entry},
+    entries::{Entries, Oddity},
     finding::Place,
     *,
 };
@@ -22,9 +22,9 @@ fn id(number: usize) -> Option<SessionId> {
 }
 
 fn add_finding(entries: &mut Entries, number: usize) -> bool {
-    let entry = Entry::new(
+    let entry = Oddity::new(
         TOPIC,
-        By::Client,
+        Culprit::Client,
         ("for a test".into(), None),
         Place::at(Time::ZERO),
     );
@@ -50,7 +50,7 @@ fn only_sessions_without_findings_give_way_and_only_to_new_ones() {
         assert!(entries.session(id(number)).is_some());
     }
     let with_findings = |entries: &mut Entries| {
-        let is_known = |number: &usize| entries.known(id(*number), TOPIC, By::Client).is_some();
+        let is_known = |number: &usize| entries.known(id(*number), TOPIC, Culprit::Client).is_some();
         (0..SESSIONS + 9).filter(is_known).count()
     };
     assert_eq!(with_findings(&mut entries), SESSIONS - 4);
@@ -63,10 +63,10 @@ fn only_sessions_without_findings_give_way_and_only_to_new_ones() {
 }
 
 /// Returns the findings of these events of a session of 0.7.
-fn findings(events: Vec<(u64, What)>) -> Vec<Finding> {
+fn findings(events: Vec<(u64, EventKind)>) -> Vec<Finding> {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
-    let begin = (0, What::Session(session(State::Online, Proto::V7)));
+    let begin = (0, EventKind::Session(session(State::Online, Proto::V7)));
     for (ms, what) in std::iter::once(begin).chain(events) {
         let (at, session) = (Time(ms * 1000), Some(SessionId(1)));
         judge.event(&decoder.decode(Event { at, session, what }));
@@ -74,13 +74,13 @@ fn findings(events: Vec<(u64, What)>) -> Vec<Finding> {
     judge.findings().list
 }
 
-fn datagram(bytes: Vec<u8>, code: Option<Code>) -> What {
+fn datagram(bytes: Vec<u8>, code: Option<Code>) -> EventKind {
     let bytes: &'static [u8] = bytes.leak();
     let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, [bytes].into_iter());
     if let Some(code) = code {
         datagram.notes.push(Note { code, at: 0, len: 2 });
     }
-    What::Datagram(datagram)
+    EventKind::Datagram(datagram)
 }
 
 /// An empty datagram loses nothing, but one with bytes that are not read may.
@@ -106,7 +106,7 @@ fn a_repeated_oddity_leads_once_one_of_them_does() {
 #[test]
 fn a_silence_is_an_error_until_the_peer_sends_again() {
     let silent = |side| {
-        What::Notice(Notice::PeerSilent {
+        EventKind::Notice(Notice::PeerSilent {
             side,
             time: Duration::from_millis(3500),
             unacked: None,

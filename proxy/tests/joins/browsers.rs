@@ -8,7 +8,7 @@ use teetap_kit::{
     rules::compiled,
     world::{Middle, Place, config, route},
 };
-use teetap_proxy::session::{Config, Events, Hub, Input, What};
+use teetap_proxy::session::{Config, EventKind, Events, Hub, Input};
 
 use crate::crowds::deaf;
 use crate::stage::{Stage, pair};
@@ -221,7 +221,7 @@ fn only_messages_that_are_not_forwarded_are_odd() {
                 let before = stage.world.events.len();
                 stage.world.server_sends(upstream, &bytes);
                 let new = stage.world.events.iter().skip(before);
-                new.filter(|event| matches!(event.what, What::Connless(_)))
+                new.filter(|event| matches!(event.what, EventKind::Connless(_)))
                     .count()
             });
             stage.equal(counts, expected, format_args!("{events:?}"));

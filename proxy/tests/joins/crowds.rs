@@ -7,7 +7,7 @@ use teetap_kit::{
     link::SECOND,
     world::{Place, World},
 };
-use teetap_proxy::session::{Notice, State, UpstreamId, EventKind};
+use teetap_proxy::session::{EventKind, Notice, State, UpstreamId};
 use teetap_wire::Proto;
 
 use crate::stage::{Pair, Stage, pair};

@@ -1,7 +1,9 @@
 //! Tests of decisions that are repeated in another run, and of disabled rules.
 
 use teetap_rules::impair::{Copy, Fate, LineSet, PassedDatagram, Sent};
-use teetap_rules::{By, Decision, Effect, GameEntry, PacketKind, Message, Opening, Program, RuleId, Shared, Verdict};
+use teetap_rules::{
+    By, Decision, Effect, GameEntry, Message, Opening, PacketKind, Program, RuleId, Shared, Verdict,
+};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Side};
 

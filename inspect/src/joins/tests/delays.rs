@@ -60,7 +60,7 @@ fn of_two_delays_the_longer_one_is_named() {
         (99, "ready: delayed 100 ms (a rule)"),
         (101, "ready: delayed 101 ms (the link)"),
     ] {
-        let play = Play::of(script).until(script.index("ready"));
+        let play = Play::from_script(script).until(script.index("ready"));
         let play = play.changed(Side::Client, "ready", |datagram| {
             datagram.placed = [Placed::new(None, Action::Hold)].into();
         });

@@ -284,7 +284,7 @@ fn the_end_of_a_join_says_how_much_of_the_map_came() {
 #[test]
 fn wrong_parts_are_not_counted() {
     for name in ["0.6 without tokens", "0.6.5", "DDNet"] {
-        let counts = |steps: &[Step]| {
+        let counts = |steps: &[MapMessage]| {
             let play = play(Script::named(name), steps).closed_by(Side::Client, None);
             let steps = play.joins()[0].steps.iter();
             let of_map = steps.filter(|step| step.name.contains("map_data"));

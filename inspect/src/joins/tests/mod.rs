@@ -291,7 +291,7 @@ fn the_end_of_a_join_quotes_its_reason_if_there_is_one() {
         (Some(""), "closed by the client"),
         (Some("bye"), "closed by the client \"bye\""),
     ] {
-        let play = Play::of(script).until(script.index("ready"));
+        let play = Play::from_script(script).until(script.index("ready"));
         let play = play.closed_by(Side::Client, reason);
         let stopped = play.joins()[0].stopped().unwrap();
         assert!(stopped.ends_with(&format!("; {end}")), "{stopped}");
