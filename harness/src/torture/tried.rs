@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{
     cell::Cell,
     verdict::{Judged, Verdict},
-    watch::Found,
+    watch::ClientFinding,
 };
 use crate::outcome::Exit;
 
@@ -74,7 +74,7 @@ impl Baseline {
     }
 
     /// Adds a join and its findings.
-    pub(super) fn add(&mut self, joined: Duration, findings: &[Found]) {
+    pub(super) fn add(&mut self, joined: Duration, findings: &[ClientFinding]) {
         self.times.push(joined);
         self.times.sort_unstable();
         for found in findings {
@@ -155,7 +155,7 @@ mod tests {
     use teetap_wire::{Dir, Proto, Severity};
 
     use super::*;
-    use crate::torture::{cell::Fault, login::Step};
+    use crate::torture::{cell::Fault, login::LoginMessage};
 
     #[test]
     fn a_join_is_late_beyond_the_differences_of_the_baseline() {
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_baseline_has_its_times_in_order_and_each_code_once() {
         let ms = Duration::from_millis;
-        let found = |code| Found {
+        let found = |code| ClientFinding {
             code,
             is_error: false,
             text: "for a test".to_owned(),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn tried(verdict: Verdict, first: Option<Verdict>, why: Option<&str>) -> CellResult {
-        let step = Step {
+        let step = LoginMessage {
             dir: Dir::S2c,
             name: "sys.con_ready".to_owned(),
             vital: true,

@@ -7,7 +7,7 @@ use teetap_wire::{Code, Dir, Flags, Note, Proto, Severity, Side, def::Registry};
 
 use super::{
     entries::{Entries, Oddity},
-    finding::Place,
+    finding::Occurrence,
     *,
 };
 use crate::{
@@ -26,7 +26,7 @@ fn add_finding(entries: &mut Entries, number: usize) -> bool {
         TOPIC,
         Culprit::Client,
         ("for a test".into(), None),
-        Place::at(Time::ZERO),
+        Occurrence::at(Time::ZERO),
     );
     let session = entries.room(id(number));
     session.map(|session| session.entries.push(entry)).is_some()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use teetap_proxy::session::{Event, NoSession, Notice, SessionId};
+use teetap_proxy::session::{Event, Notice, OpensNothing, SessionId};
 use teetap_wire::{Code, Side, def::Registry};
 
 use super::{
@@ -48,7 +48,7 @@ fn line(name: &str, findings: &[Finding]) -> String {
 fn each_notice_has_its_finding_side_and_role() {
     let notices = NOTICES.lines().filter(|line| line.starts_with('{'));
     let notices = notices.map(|json| line(json, &found(serde_json::from_str(json).unwrap())));
-    let strangers = NoSession::ALL.iter().map(|what| {
+    let strangers = OpensNothing::ALL.iter().map(|what| {
         let notice = Notice::UnknownSender {
             client: ([192, 0, 2, 1], 5000).into(),
             len: 4,

@@ -190,7 +190,7 @@ fn answered(stage: &mut Stage, addr: SocketAddr, variant: Variant) -> (Option<To
     stage.world.network.sent = Some(Vec::new());
     connect(&mut stage.world, addr, variant);
     let sent = stage.world.network.sent.as_deref().unwrap();
-    let answer = sent.iter().find(|sent| sent.addr == addr).expect("an answer");
+    let answer = sent.iter().find(|sent| sent.addr == addr).unwrap();
     let token = match (variant, open(variant, &answer.bytes).unwrap()) {
         // The header shows the token of the client.
         (Variant::V65, answer) => answer
