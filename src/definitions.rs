@@ -4,7 +4,7 @@ use std::{path::Path, sync::OnceLock};
 
 use teetap_proxy::io::{files::read_given, input_log::Definitions};
 use teetap_wire::{
-    def::{Class, Registry},
+    def::{Class, DefError, Registry},
     printable_path,
 };
 
@@ -44,8 +44,8 @@ pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
 /// replays one log.
 ///
 /// # Errors
-/// The definitions are wrong: the error is the first mistake.
-pub(crate) fn of_log(definitions: &[Definitions]) -> Result<&'static Registry, String> {
+/// Returns the mistakes in the definitions.
+pub(crate) fn of_log(definitions: &[Definitions]) -> Result<&'static Registry, Vec<DefError>> {
     if definitions.is_empty() {
         return Ok(Registry::builtin());
     }
@@ -53,10 +53,7 @@ pub(crate) fn of_log(definitions: &[Definitions]) -> Result<&'static Registry, S
         .iter()
         .map(|definitions| (&*definitions.file, &*definitions.text))
         .collect();
-    let registry = Registry::load(&files).map_err(|errors| {
-        let first = errors.first().map(ToString::to_string);
-        first.unwrap_or_default()
-    })?;
+    let registry = Registry::load(&files)?;
     Ok(Box::leak(Box::new(registry)))
 }
 

@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use teetap_proxy::io::journal::{Journal, JournalError};
-use teetap_rules::{Program, Style};
+use teetap_rules::{Program, RepeatError, Style};
 use teetap_wire::{def::Registry, printable, printable_path};
 
 use crate::rules::{Mistakes, Rules};
@@ -39,12 +39,12 @@ pub enum FaultsError {
         mistakes: Mistakes,
     },
     /// The decisions of the journal do not match its rules.
-    #[error("cannot repeat the journal {name}: {}", printable(.cause.as_bytes()))]
+    #[error("cannot repeat the journal {name}: {}", printable(.cause.to_string().as_bytes()))]
     Decisions {
         /// Path, printable.
         name: String,
         /// Why they do not match.
-        cause: String,
+        cause: RepeatError,
     },
 }
 

@@ -1,10 +1,6 @@
 //! Runs of the virtual world on bad networks are recorded in an input log and replayed byte for byte.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 
 use std::{
@@ -23,7 +19,7 @@ use teetap_kit::{
     world::{HubObserver, Middle, World, client_addr, route},
 };
 use teetap_proxy::{
-    io::input_log::{self, Header, Recorder, Texts},
+    io::input_log::{self, Compile, Compiled, Header, Recorder, Texts},
     session::{Config, Events, Hub, Input, Output, Time},
 };
 use teetap_rules::Program;
@@ -139,11 +135,8 @@ fn compiled(source: &str) -> Option<Arc<Program>> {
     compile(source).map(Arc::new).map(Some).unwrap()
 }
 
-fn compile(source: &str) -> Result<Program, String> {
-    let compiled = Program::compile(source, Registry::builtin());
-    compiled
-        .map(|(program, _)| program)
-        .map_err(|errors| errors[0].message.clone())
+fn compile(source: &str) -> Compiled {
+    Program::compile(source, Registry::builtin()).map(|(program, _)| program)
 }
 
 /// Sends messages from both sides.
@@ -175,7 +168,7 @@ fn bad_networks_replay_equal_in_every_variant() {
     for (variant, seed) in variants.into_iter().zip(20..) {
         let path = folder.path().join(seed.to_string());
         lossy(variant, seed, &path);
-        let check = |compile: &dyn Fn(&str) -> Result<Program, String>| {
+        let check = |compile: Compile<'_>| {
             let log = BufReader::new(File::open(&path).unwrap());
             let texts = Texts {
                 registry: &|_| Ok(Registry::builtin()),

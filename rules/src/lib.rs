@@ -41,8 +41,8 @@ pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
 pub use opening::Opening;
 pub use program::{
-    By, Decide, Decision, Drawn, Failure, GameEntry, Hit, Hits, LineReport, Logic, Program, Report,
-    RuleReport, Shared, Test,
+    By, Decide, Decision, Drawn, Failure, GameEntry, Hit, Hits, LineReport, Logic, Program, RepeatError,
+    Report, RuleReport, Shared, Test,
 };
 pub use span::Span;
 pub use verdict::{

@@ -66,13 +66,7 @@ pub(crate) fn replay(quiet: Quiet, json: Json, check: bool, path: &Path) -> anyh
     Ok(exit)
 }
 
-/// Compiles the text of a program. Returns the message of the first error.
-fn compile(source: &str, registry: &'static Registry) -> Result<Program, String> {
-    let shown = |errors: Vec<Diagnostic>| {
-        let first = errors.first().map(|error| error.message.clone());
-        first.unwrap_or_default()
-    };
-    Program::compile(source, registry)
-        .map(|(program, _)| program)
-        .map_err(shown)
+/// Compiles the text of a program.
+fn compile(source: &str, registry: &'static Registry) -> Result<Program, Vec<Diagnostic>> {
+    Program::compile(source, registry).map(|(program, _)| program)
 }

@@ -8,10 +8,10 @@ use std::{
 use clap::{Arg, ArgAction, Command, ValueHint, builder::Resettable};
 use teetap_proxy::io::files::{Unread, read_regular};
 use teetap_tui::{Action, action::TABLE, keymap::KeyPress};
-use teetap_wire::{def::suggest, printable};
+use teetap_wire::def::suggest;
 use toml::de::{DeTable, DeValue};
 
-use super::{Level, USER_ONLY, options};
+use super::{Level, USER_ONLY, mistake::Mistake, options};
 
 /// Maximum bytes of a file.
 const LARGEST: u64 = 1 << 20;
@@ -73,7 +73,7 @@ impl File {
             let what = one_line(error.message());
             vec![format!("{}: {what}", file.place(line(at)))]
         })?;
-        let mut mistakes: Vec<(usize, String)> = Vec::new();
+        let mut mistakes: Vec<(usize, Mistake)> = Vec::new();
         for (name, value) in table.get_ref() {
             let own = line(name.span().start);
             let name: &str = name.get_ref();
@@ -96,7 +96,7 @@ impl File {
         }
         // The table is sorted by name.
         file.settings.sort_by_key(|setting| setting.line);
-        mistakes.sort();
+        mistakes.sort_by_cached_key(|(line, why)| (*line, why.to_string()));
         if mistakes.is_empty() {
             Ok(file)
         } else {
@@ -143,19 +143,16 @@ fn setting(
     path: &Path,
     (name, value): (&str, &DeValue<'_>),
     root: &Command,
-) -> Result<Vec<String>, String> {
+) -> Result<Vec<String>, Mistake> {
     let Some((_, arg)) = options(root).find(|(known, _)| *known == name) else {
         let known = options(root).map(|(name, _)| name).chain([KEYS]);
-        let meant = suggest(name, known).map_or_else(
-            || "; teetap config template lists all".to_owned(),
-            |meant| format!("; did you mean '{meant}'?"),
-        );
-        return Err(format!("unknown key '{}'{meant}", printable(name.as_bytes())));
+        return Err(Mistake::UnknownKey {
+            name: name.to_owned(),
+            meant: suggest(name, known).map(str::to_owned),
+        });
     };
     if level == Level::Project && USER_ONLY.contains(&name) {
-        return Err(format!(
-            "'{name}' cannot be set in the file of a project; set it on the command line or for the user"
-        ));
+        return Err(Mistake::UserOnly(name.to_owned()));
     }
     let mut values = values(name, value, arg.get_action())?;
     for value in &mut values {
@@ -167,51 +164,50 @@ fn setting(
         }
         // A missing file is reported by the code that reads it.
         if is_path && level == Level::Project && fs::metadata(&*value).is_ok_and(|found| !found.is_file()) {
-            return Err(format!(
-                "'{name}' of a project must name a regular file, and '{}' is none",
-                printable(value.as_bytes())
-            ));
+            return Err(Mistake::NotRegular {
+                name: name.to_owned(),
+                path: value.clone(),
+            });
         }
     }
     Ok(values)
 }
 
 /// Returns the values of an option, by the kind of the option.
-fn values(name: &str, value: &DeValue<'_>, action: &ArgAction) -> Result<Vec<String>, String> {
-    let wrong = |expected: &str| {
-        let found = value.type_str();
-        Err(format!(
-            "invalid value of '{name}': expected {expected}, not {found}"
-        ))
+fn values(name: &str, value: &DeValue<'_>, action: &ArgAction) -> Result<Vec<String>, Mistake> {
+    let wrong = |expected, found: Option<&str>| {
+        Err(Mistake::Value {
+            name: name.to_owned(),
+            expected,
+            found: found.map(str::to_owned),
+        })
     };
+    let wrong_type = |expected| wrong(expected, Some(value.type_str()));
     match (action, value) {
         (ArgAction::SetTrue, DeValue::Boolean(on)) => Ok(vec![on.to_string()]),
-        (ArgAction::SetTrue, _) => wrong("true or false"),
+        (ArgAction::SetTrue, _) => wrong_type("true or false"),
         (ArgAction::Count, DeValue::Integer(number)) => match number.as_str() {
             number @ ("0" | "1" | "2") => Ok(vec![number.to_owned()]),
-            other => Err(format!(
-                "invalid value of '{name}': expected 0, 1 or 2, not {other}"
-            )),
+            other => wrong("0, 1 or 2", Some(other)),
         },
-        (ArgAction::Count, _) => wrong("0, 1 or 2"),
+        (ArgAction::Count, _) => wrong_type("0, 1 or 2"),
         (_, DeValue::String(text)) => Ok(vec![text.to_string()]),
         (ArgAction::Append, DeValue::Array(list)) => {
             let texts = list
                 .iter()
                 .map(|value| value.get_ref().as_str().map(str::to_owned));
-            match texts.collect() {
-                Some(texts) => Ok(texts),
-                None => Err(format!("invalid value of '{name}': expected a list of strings")),
-            }
+            texts
+                .collect::<Option<_>>()
+                .map_or_else(|| wrong("a list of strings", None), Ok)
         }
-        (ArgAction::Append, _) => wrong("a string, or a list of strings"),
+        (ArgAction::Append, _) => wrong_type("a string, or a list of strings"),
         (_, DeValue::Integer(number)) if number.radix() == 10 => Ok(vec![number.as_str().to_owned()]),
-        _ => wrong("a string"),
+        _ => wrong_type("a string"),
     }
 }
 
 /// Checks a value with the parser of its option.
-fn check(arg: &Arg, value: &str) -> Result<(), String> {
+fn check(arg: &Arg, value: &str) -> Result<(), Mistake> {
     let (Some(long), true) = (arg.get_long(), arg.get_action().takes_values()) else {
         return Ok(());
     };
@@ -225,7 +221,7 @@ fn check(arg: &Arg, value: &str) -> Result<(), String> {
         let text = error.render().to_string();
         let text = text.split("\n\nFor more information").next().unwrap_or_default();
         let text = one_line(text);
-        text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+        Mistake::Refused(text.strip_prefix("error: ").unwrap_or(&text).to_owned())
     })
 }
 
@@ -234,9 +230,9 @@ fn bindings(
     value: &DeValue<'_>,
     own: usize,
     line: impl Fn(usize) -> usize,
-) -> Result<Vec<Bound>, Vec<(usize, String)>> {
+) -> Result<Vec<Bound>, Vec<(usize, Mistake)>> {
     let Some(table) = value.as_table() else {
-        return Err(vec![(own, format!("'{KEYS}' is a table: write [{KEYS}]"))]);
+        return Err(vec![(own, Mistake::KeysNotATable)]);
     };
     let (mut bound, mut mistakes) = (Vec::new(), Vec::new());
     for (name, keys) in table {
@@ -255,10 +251,10 @@ fn bindings(
 }
 
 /// Parses a key, or a list of keys.
-fn keys(value: &DeValue<'_>) -> Result<Vec<KeyPress>, String> {
+fn keys(value: &DeValue<'_>) -> Result<Vec<KeyPress>, Mistake> {
     let one = |value: &DeValue<'_>| {
-        let name = value.as_str().ok_or("expected a key, or a list of keys")?;
-        name.parse::<KeyPress>().map_err(|unknown| unknown.to_string())
+        let name = value.as_str().ok_or(Mistake::NotAKey)?;
+        Ok(name.parse::<KeyPress>()?)
     };
     match value.as_array() {
         Some(list) => list.iter().map(|value| one(value.get_ref())).collect(),
@@ -266,11 +262,10 @@ fn keys(value: &DeValue<'_>) -> Result<Vec<KeyPress>, String> {
     }
 }
 
-fn action_named(name: &str) -> Result<Action, String> {
-    Action::named(name).ok_or_else(|| {
-        let meant = suggest(name, TABLE.iter().map(|entry| entry.name));
-        let meant = meant.map_or(String::new(), |meant| format!("; did you mean '{meant}'?"));
-        format!("unknown action '{}'{meant}", printable(name.as_bytes()))
+fn action_named(name: &str) -> Result<Action, Mistake> {
+    Action::named(name).ok_or_else(|| Mistake::UnknownAction {
+        name: name.to_owned(),
+        meant: suggest(name, TABLE.iter().map(|entry| entry.name)).map(str::to_owned),
     })
 }
 

@@ -6,6 +6,7 @@
 
 mod file;
 mod in_force;
+mod mistake;
 mod template;
 
 use file::KEYS;

@@ -204,7 +204,7 @@ fn replays(seed: u64, draws: u64, log: &Log) -> Result<(), String> {
     let mut hub = Hub::new(config, route());
     let compile = |source: &str| compiled(source).map(|program| (*program).clone());
     for (at, happened, expected) in log.borrow().iter() {
-        hub.handle(*at, happened.input(&compile)?);
+        hub.handle(*at, happened.input(&compile).map_err(|error| error.to_string())?);
         let mut came = Vec::new();
         while let Some(output) = hub.poll() {
             came.extend(LoggedOutput::from_output(&output));
@@ -291,7 +291,7 @@ fn random_programs_keep_the_law_and_repeat() {
     for seed in 20_000..if is_long { 24_000 } else { 20_200 } {
         let source = source(seed);
         let failed = |why: String| format!("seed {seed}: {why}\n{source}");
-        let program = compiled(&source).map_err(failed).unwrap();
+        let program = compiled(&source).unwrap_or_else(|errors| panic!("seed {seed}: {errors:?}\n{source}"));
         let first = run(seed, seed, Arc::clone(&program));
         lawful(seed, &source, &first).map_err(failed).unwrap();
         replays(seed, seed, &first.log).map_err(failed).unwrap();
@@ -300,7 +300,7 @@ fn random_programs_keep_the_law_and_repeat() {
             continue;
         }
         // With given decisions, another seed makes no difference.
-        let repeating = Arc::new(program.repeating(&first.decisions).map_err(failed).unwrap());
+        let repeating = Arc::new(program.repeating(&first.decisions).unwrap());
         let second = run(seed, !seed, repeating);
         if second.decisions != first.decisions {
             let parted = first

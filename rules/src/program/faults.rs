@@ -109,7 +109,7 @@ impl Faults {
         &self.lines
     }
 
-    fn new(decisions: &[Decision], rules: &[RuleIdentity], lines: &[&str]) -> Result<Self, String> {
+    fn new(decisions: &[Decision], rules: &[RuleIdentity], lines: &[&str]) -> Result<Self, RepeatError> {
         let mut of_rules = vec![BTreeMap::new(); rules.len()];
         let mut of_lines: Vec<LineFaults> = lines.iter().map(|_| LineFaults::default()).collect();
         for decision in decisions {
@@ -128,7 +128,7 @@ impl Faults {
                         rules.iter().position(|known| **known == *rule)
                     });
                     let faults = at.and_then(|at| of_rules.get_mut(at));
-                    let faults = faults.ok_or_else(|| format!("no rule is called `{rule}`"))?;
+                    let faults = faults.ok_or_else(|| RepeatError::NoRule(rule.clone()))?;
                     let place = (decision.session, dir, hash(message), *ordinal);
                     faults.insert(place, drawn.clone());
                 }
@@ -140,8 +140,8 @@ impl Faults {
                 } => {
                     let at = lines.iter().position(|known| *known == &**line);
                     let faults = at.and_then(|at| of_lines.get_mut(at));
-                    let faults = faults.ok_or_else(|| format!("no link line is `{line}`"))?;
-                    let dir = decision.dir.ok_or("a link line acts in a direction")?;
+                    let faults = faults.ok_or_else(|| RepeatError::NoLinkLine(line.clone()))?;
+                    let dir = decision.dir.ok_or(RepeatError::NoDirection)?;
                     let passed = PassedDatagram {
                         dir,
                         datagram: *datagram,
@@ -180,12 +180,26 @@ fn reprinted(identity: &str) -> Option<String> {
 /// Name of a rule, or its text.
 type RuleIdentity = Box<str>;
 
+/// A decision of another run that a program cannot repeat.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RepeatError {
+    /// The program has no rule with this name.
+    #[error("no rule is called `{0}`")]
+    NoRule(Box<str>),
+    /// The program has no such link line.
+    #[error("no link line is `{0}`")]
+    NoLinkLine(Box<str>),
+    /// A decision of a link line has no direction.
+    #[error("a link line acts in a direction")]
+    NoDirection,
+}
+
 impl Program {
     /// Returns the same program with the decisions of another run, which replace its own.
     ///
     /// # Errors
     /// A decision belongs to a rule or link line that the program does not have.
-    pub fn repeating(&self, decisions: &[Decision]) -> Result<Self, String> {
+    pub fn repeating(&self, decisions: &[Decision]) -> Result<Self, RepeatError> {
         let links = self.logic.links();
         let lines: Vec<&str> = links.into_iter().flat_map(|links| links.identities()).collect();
         Ok(Self {

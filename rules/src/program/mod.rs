@@ -74,7 +74,7 @@ use crate::verdict::RuleId;
 use faults::Faults;
 
 pub use decide::Decide;
-pub use faults::{By, Decision, Drawn, GameEntry};
+pub use faults::{By, Decision, Drawn, GameEntry, RepeatError};
 pub use hit::Hit;
 pub use profile::{profile, profiles};
 pub use shared::{Failure, Hits, LineReport, Report, RuleReport, Shared, Test};

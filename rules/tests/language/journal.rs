@@ -2,7 +2,8 @@
 
 use teetap_rules::impair::{Copy, Fate, LineSet, PassedDatagram, Sent};
 use teetap_rules::{
-    By, Decision, Effect, GameEntry, Message, Opening, PacketKind, Program, RuleId, Shared, Verdict,
+    By, Decision, Effect, GameEntry, Message, Opening, PacketKind, Program, RepeatError, RuleId, Shared,
+    Verdict,
 };
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Side};
@@ -169,7 +170,7 @@ fn decisions_on_messages_of_all_forms_are_made_again() {
 fn decisions_of_other_programs_are_refused() {
     let (_, _, decisions) = run(&program("a: drop when cl_say"), OPENING);
     let refused = |source: &str| program(source).repeating(&decisions).unwrap_err();
-    assert_eq!(refused("b: drop when cl_say"), "no rule is called `a`");
+    assert_eq!(refused("b: drop when cl_say"), RepeatError::NoRule("a".into()));
     assert!(program("a: dup when c2s").repeating(&decisions).is_ok());
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Logic, Made, Message, Opening, Program, RuleId, Shared, Verdict};
+use teetap_rules::{Decide, Diagnostic, Logic, Made, Message, Opening, Program, RuleId, Shared, Verdict};
 use teetap_wire::{Dir, Proto, def::Registry};
 
 /// Both directions.
@@ -39,14 +39,9 @@ pub fn program<D: Decide>(
 /// Compiles a program from text.
 ///
 /// # Errors
-/// Returns the message of the first error in the text.
-pub fn compiled(source: &str) -> Result<Arc<Program>, String> {
-    match Program::compile(source, Registry::builtin()) {
-        Ok((program, _)) => Ok(Arc::new(program)),
-        Err(errors) => Err(errors
-            .first()
-            .map_or_else(String::new, |error| error.message.clone())),
-    }
+/// Returns the errors in the text.
+pub fn compiled(source: &str) -> Result<Arc<Program>, Vec<Diagnostic>> {
+    Program::compile(source, Registry::builtin()).map(|(program, _)| Arc::new(program))
 }
 
 /// Returns a vital message as made by a rule or a command.

@@ -5,14 +5,17 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use serde::{Deserialize, Serialize};
-use teetap_rules::Program;
+use teetap_rules::{Diagnostic, Program, RepeatError};
 
 use super::{Hex, LoggedOutput};
 use crate::io::journal::DecisionLine;
 use crate::session::{Command, CommandId, Input, ListenerId, Speaks, UpstreamId};
 
-/// Compiles the text of a program, or returns a description of the error.
-pub type Compile<'a> = &'a dyn Fn(&str) -> Result<Program, String>;
+/// A compiled program, or the errors in its text.
+pub type Compiled = Result<Program, Vec<Diagnostic>>;
+
+/// Compiles the text of a program.
+pub type Compile<'a> = &'a dyn Fn(&str) -> Compiled;
 
 /// An input, its time, and the outputs that it caused.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -88,12 +91,26 @@ impl Entry {
     }
 }
 
+/// A program in a log that cannot be compiled, or cannot repeat the decisions beside it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    /// The text has these errors, of which the first is shown.
+    #[error("{}", .0.first().map_or("", |first| &first.message))]
+    Text(Vec<Diagnostic>),
+    /// A decision is damaged, with a description.
+    #[error("{0}")]
+    Decision(&'static str),
+    /// A decision belongs to another program.
+    #[error(transparent)]
+    Repeat(#[from] RepeatError),
+}
+
 impl LoggedInput {
     /// Returns the input that this entry records. `compile` compiles the text of a program.
     ///
     /// # Errors
     /// Returns the error of `compile`, or of decisions that cannot be repeated.
-    pub fn input(&self, compile: Compile<'_>) -> Result<Input<'_>, String> {
+    pub fn input(&self, compile: Compile<'_>) -> Result<Input<'_>, ProgramError> {
         Ok(match self {
             Self::FromClient {
                 listener,
@@ -139,10 +156,14 @@ impl LoggedInput {
             }),
             Self::Timeout => Input::Timeout,
             Self::Program { source, faults } => {
-                let mut program = source.as_deref().map(compile).transpose()?;
+                let mut program = source
+                    .as_deref()
+                    .map(compile)
+                    .transpose()
+                    .map_err(ProgramError::Text)?;
                 if let (Some(program), Some(faults)) = (&mut program, faults) {
                     let decisions: Result<Vec<_>, _> = faults.iter().map(DecisionLine::decision).collect();
-                    *program = program.repeating(&decisions?)?;
+                    *program = program.repeating(&decisions.map_err(ProgramError::Decision)?)?;
                 }
                 Input::Program(program.map(Arc::new))
             }

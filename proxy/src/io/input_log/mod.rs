@@ -30,11 +30,11 @@ mod replay;
 mod wanted;
 
 pub use crate::{hex::Hex, words::Word};
-pub use entry::{Compile, Entry, LoggedInput};
+pub use entry::{Compile, Compiled, Entry, LoggedInput, ProgramError};
 pub use header::{Core, Definitions, End, Header, Reason, VERSION};
 pub use reader::{Cut, ReadError, Reader};
 pub use recorder::{Recorder, start};
-pub use replay::{Checked, Difference, Texts, check};
+pub use replay::{Checked, Difference, Loaded, Texts, check};
 pub use wanted::LoggedOutput;
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::{
 };
 
 use serde::Deserialize;
+use teetap_wire::def::DefError;
 
-use super::{End, Entry, Header, LoggedInput, LoggedOutput, Reason, VERSION, header::OLDEST};
+use super::{End, Entry, Header, LoggedInput, LoggedOutput, ProgramError, Reason, VERSION, header::OLDEST};
 
 /// Maximum size in bytes of a line. The longest lines are far shorter: a proxy with the maximum number
 /// of sessions writes them when it shuts down.
@@ -56,16 +57,16 @@ pub enum ReadError {
         /// A description of the error.
         text: String,
     },
-    /// The custom definitions of the run cannot be read.
-    #[error("cannot read the definitions in line 1 of the input log: {0}")]
-    Definitions(String),
+    /// The custom definitions of the run have these errors, of which the first is shown.
+    #[error("cannot read the definitions in line 1 of the input log: {}", .0.first().map(ToString::to_string).unwrap_or_default())]
+    Definitions(Vec<DefError>),
     /// A program in the log cannot be compiled.
     #[error("cannot compile the program in line {line} of the input log: {error}")]
     Program {
         /// Number of the line, from 1.
         line: u64,
-        /// A description of the error.
-        error: String,
+        /// The error.
+        error: ProgramError,
     },
 }
 

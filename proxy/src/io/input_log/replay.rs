@@ -2,19 +2,23 @@
 
 use std::{fmt, io::BufRead};
 
-use teetap_rules::Program;
-use teetap_wire::def::Registry;
+use teetap_wire::def::{DefError, Registry};
 
-use super::{Compile, Cut, Definitions, Entry, Header, LoggedInput, LoggedOutput, ReadError, Reader};
+use super::{
+    Compile, Compiled, Cut, Definitions, Entry, Header, LoggedInput, LoggedOutput, ReadError, Reader,
+};
 use crate::session::{Hub, Time};
+
+/// Definitions for a run, or the errors in the ones of the log.
+pub type Loaded = Result<&'static Registry, Vec<DefError>>;
 
 /// The functions that read the texts in a log.
 #[derive(Clone, Copy)]
 pub struct Texts<'a> {
-    /// Loads these definitions in addition to the built-in ones, or returns a description of the error.
-    pub registry: &'a dyn Fn(&[Definitions]) -> Result<&'static Registry, String>,
-    /// Compiles the text of a program, or returns a description of the error.
-    pub program: &'a dyn Fn(&str, &'static Registry) -> Result<Program, String>,
+    /// Loads these definitions in addition to the built-in ones.
+    pub registry: &'a dyn Fn(&[Definitions]) -> Loaded,
+    /// Compiles the text of a program.
+    pub program: &'a dyn Fn(&str, &'static Registry) -> Compiled,
 }
 
 /// The result of a replay.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use proptest::{collection::vec, option, prelude::*};
-use teetap_rules::{Program, RuleId};
+use teetap_rules::{Diagnostic, Program, RuleId};
 use teetap_wire::{Dir, Proto, Side, def::Registry};
 
 use super::*;
@@ -26,21 +26,18 @@ const RULES: &str = "drop when c2s and vital\n";
 const TEXTS: Texts<'_> = Texts {
     registry: &|definitions| {
         let files: Vec<(&str, &str)> = definitions.iter().map(|of| (&*of.file, &*of.text)).collect();
-        let registry = Registry::load(&files).map_err(|errors| errors[0].to_string())?;
+        let registry = Registry::load(&files)?;
         Ok(Box::leak(Box::new(registry)))
     },
     program: &compile_with,
 };
 
-fn compile(source: &str) -> Result<Program, String> {
+fn compile(source: &str) -> Result<Program, Vec<Diagnostic>> {
     compile_with(source, Registry::builtin())
 }
 
-fn compile_with(source: &str, registry: &'static Registry) -> Result<Program, String> {
-    let compiled = Program::compile(source, registry);
-    compiled
-        .map(|(program, _)| program)
-        .map_err(|errors| errors[0].message.clone())
+fn compile_with(source: &str, registry: &'static Registry) -> Result<Program, Vec<Diagnostic>> {
+    Program::compile(source, registry).map(|(program, _)| program)
 }
 
 fn config() -> Config {

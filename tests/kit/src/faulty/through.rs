@@ -32,7 +32,10 @@ pub fn through(setting: &Setting, fault: Option<&Fault>, rules: &str) -> Result<
         config(setting.seed, Some(Duration::from_secs(100)), true),
         route(),
     );
-    hub.handle(Time::ZERO, Input::Program(Some(compiled(rules)?)));
+    hub.handle(
+        Time::ZERO,
+        Input::Program(Some(compiled(rules).map_err(|errors| format!("{errors:?}"))?)),
+    );
     let (from, _) = addresses();
     let mut client = Client::new(setting, fault.map(|fault| &fault.act));
     let mut server = server(setting);
