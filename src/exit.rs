@@ -18,7 +18,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ("0", "success"),
     (
         "1",
-        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, two sessions of diff differ, grep found nothing, judge found an error, fmt --check a file in another form, a cell of torture failed that peers survive, a run refused a command of ctl, or shrink found nothing to look for",
+        "the command of `run` failed (its own code is cmd_exit in the summary), a message matched --fail-on, a rule failed the run (`fail`, `expect`), the demo failed, a replay differs, two sessions of diff differ, grep found nothing, judge found an error, fmt --check a file in another form, a torture cell that peers survive failed, a run refused a command of ctl, or shrink found nothing to look for",
     ),
     (
         "2",
@@ -26,7 +26,7 @@ pub(crate) const TABLE: &[(&str, &str)] = &[
     ),
     (
         "3",
-        "network or start error: host not found, port taken, command not found, a file that cannot be written, a terminal that cannot be drawn on, nothing that listens for ctl",
+        "network or start error: host not found, port taken, command not found, a file that cannot be written, a terminal that cannot be drawn on, no listener on the socket of ctl",
     ),
     (
         "4",

@@ -40,7 +40,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=3600))]
         seconds: Option<u64>,
     },
-    /// Run an input log again without sockets and compare what is sent
+    /// Replay an input log without sockets and compare the datagrams that are sent
     Replay {
         #[command(flatten)]
         quiet: Quiet,
@@ -87,23 +87,23 @@ pub(crate) enum Command {
     },
     /// Compare two sessions by message and field
     ///
-    /// Repeats count once. Numbers, acks, tokens, times and ticks do not count. Inputs and snapshots are compared by their ticks if
+    /// Retransmissions count once. Sequence numbers, acks, tokens, times and ticks are not compared. Inputs and snapshots are compared by their ticks if
     /// both sides saw the same game. The exit code is 1 if the sides differ.
     Diff(Box<DiffOptions>),
-    /// Find what went wrong in a recording, the cause first
+    /// Find the faults in a recording, the cause first
     ///
-    /// Lists what peers sent that receivers drop, ignore or read differently: each kind once for each peer and session, with its
-    /// first place. Errors come before warnings, early ones before late ones, and losses of the network last. The exit code is 1
-    /// if there is an error.
+    /// Lists datagrams and messages that receivers drop, ignore or read differently: each kind once for each peer and session,
+    /// with its first occurrence. Errors are listed before warnings, early ones before late ones, and losses of the network
+    /// last. The exit code is 1 if there is an error.
     Judge(JudgeOptions),
     /// Redact secrets, texts and addresses in a recording
     ///
-    /// Replaces every password, rcon command and code by as many *, and so every text that players and servers wrote: chat,
+    /// Replaces every password, rcon command and code by the same number of *, and likewise every text that players and servers wrote: chat,
     /// names, votes, broadcasts, lines of the remote console, reasons. Replaces every IP and MAC address by a placeholder that
     /// is the same wherever the address occurs: 192.0.2.1, 2001:db8::1, 02:00:00:00:00:01 and so on (IPv4 from 240.0.0.1 after
     /// the first 254). Rewrites comments, and removes the names of hosts, interfaces, programs and files. Keeps ports, loopback
     /// addresses, tokens, numbers, versions, names of maps, and snapshots, which hold names of players in 0.6. Packets that do
-    /// not belong to the game, were not recorded whole or cannot be read are left out and counted.
+    /// not belong to the game, were not recorded whole or cannot be read are omitted and counted.
     Scrub {
         #[command(flatten)]
         quiet: Quiet,
@@ -137,8 +137,8 @@ pub(crate) enum Command {
     },
     /// Show recordings of well-known bugs, each with a page about it
     ///
-    /// Without NAME lists them. With it prints the page (what was seen, what it was, the finding that names it), then the messages,
-    /// as `open` does.
+    /// Without NAME, lists the recordings. With NAME, prints its page (the symptoms, the bug, and the finding that names it), then
+    /// the messages, as `open` does.
     Museum {
         #[command(flatten)]
         show: Show,
@@ -151,8 +151,8 @@ pub(crate) enum Command {
     },
     /// Explain the bytes of one datagram down to bits, or a code
     ///
-    /// Reads a datagram in every protocol that it may belong to, or only in that of --proto. Of a code that teetap prints, such as
-    /// wrong-token or login-stalled, prints the page: what was seen, what the receiver does, the likely cause and what to do.
+    /// Reads a datagram in every protocol that it may belong to, or only in the one of --proto. Of a code that teetap prints, such as
+    /// wrong-token or login-stalled, prints the page: the symptoms, the reaction of the receiver, the likely cause and the remedy.
     Explain {
         #[command(flatten)]
         options: ExplainOptions,
@@ -177,8 +177,8 @@ pub(crate) enum Command {
         explain: bool,
         /// Try the rules on a recording
         ///
-        /// Prints what they would have done to which message (not with --quiet), and the hits of each rule. Random decisions
-        /// have the seed of the rules, or 0.
+        /// Prints the actions on each message (not with --quiet), and the hits of each rule. Random decisions use the seed of the
+        /// rules, or 0.
         #[arg(long, value_name = "RECORDING")]
         against: Option<PathBuf>,
         /// The files
@@ -187,26 +187,26 @@ pub(crate) enum Command {
     },
     /// Print a file of rules in its canonical form
     ///
-    /// Checks the syntax, not the names. Comments stay; a statement with a comment between its words keeps its lines.
+    /// Checks the syntax, not the names. Comments are kept; a statement with a comment between its words keeps its lines.
     Fmt {
-        /// Write the result to the file instead
+        /// Write the result to the file instead of stdout
         #[arg(long, conflicts_with = "check")]
         write: bool,
-        /// Print nothing; exit with 1 if the file has another form
+        /// Print nothing; exit with 1 if the file is not in canonical form
         #[arg(long)]
         check: bool,
         /// The file; - is stdin
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Join once with each fault on each message of a login
+    /// Try each fault on each message of a login
     ///
-    /// The faults are lose, drop, dup, delay, swap and corrupt. Runs without a fault are made first. The exit code is 1 if
-    /// a client does not join although peers of its kind survive the fault.
+    /// The faults are lose, drop, dup, delay, swap and corrupt. The first runs have no fault. The exit code is 1 if a
+    /// client does not join although clients of its kind survive the fault.
     Torture(TortureOptions),
     /// Find the smallest set of faults with which a command still fails
     ///
-    /// Runs the command again and again with parts of a journal. It fails if its exit code is not 0. The result is a journal,
+    /// Runs the command repeatedly with parts of a journal. The command fails if its exit code is not 0. The result is a journal,
     /// for --faults-from.
     Shrink {
         #[command(flatten)]
@@ -229,8 +229,8 @@ pub(crate) enum Command {
     },
     /// Print the options that configuration files set, or where files are
     ///
-    /// An option on the command line wins over its environment variable, that over ./teetap.toml, and that over
-    /// $XDG_CONFIG_HOME/teetap/config.toml.
+    /// An option on the command line overrides its environment variable, the variable overrides ./teetap.toml, and that file
+    /// overrides $XDG_CONFIG_HOME/teetap/config.toml.
     Config {
         /// The part that is printed
         #[arg(value_name = "PART", default_value = "show")]
@@ -252,9 +252,9 @@ pub(crate) enum Command {
 /// The part of the configuration that is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConfigPart {
-    /// The options that hold, each with its origin
+    /// The options in force, each with its origin
     Show,
-    /// The files, and if they are read
+    /// The files, and whether they are read
     Path,
     /// A file with all options in comments
     Template,

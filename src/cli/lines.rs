@@ -11,7 +11,7 @@ pub(crate) struct LineOptions {
 
     /// Fold runs of snapshots and inputs into one line each
     ///
-    /// Their number and their ticks are printed. The default on a terminal, without -v and outside of grep.
+    /// The line has their number and ticks. The default on a terminal, except with -v and in grep.
     #[arg(long, env = "TEETAP_FOLD", value_parser = BoolishValueParser::new(), 
         conflicts_with_all = ["no_fold", "verbose", "json"], hide_env_values = true)]
     fold: bool,
@@ -39,7 +39,7 @@ pub(crate) enum Clock {
     Session,
     /// Seconds since the start of the run or the recording
     Run,
-    /// Seconds since the line before
+    /// Seconds since the previous line
     Delta,
     /// The time of day, UTC
     Wall,

@@ -82,7 +82,7 @@ pub(crate) struct RunOptions {
 
     /// Repair the loss of a message that its sender never repeats
     ///
-    /// That is DDNet's ACCEPT: a client whose ACCEPT is lost, or that never sends one, does not join. With this option
+    /// The message is DDNet's ACCEPT: a client whose ACCEPT is lost, or that never sends one, does not join. With this option
     /// teetap sends the ACCEPT to the server in the client's place, and repeats a lost one.
     #[arg(long, env = "TEETAP_HEAL", value_parser = BoolishValueParser::new(), hide_env_values = true)]
     pub(crate) heal: bool,
@@ -93,16 +93,16 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FILE", env = "TEETAP_INPUT_LOG", hide_env_values = true)]
     pub(crate) input_log: Option<PathBuf>,
 
-    /// Write what rules and link lines do to a new file, for --faults-from
+    /// Record the actions of rules and link lines in a new file, for --faults-from
     ///
-    /// The file has the rules, each decision about the traffic, and how long
-    /// each join took. It is created with mode 0600.
+    /// The file contains the rules, each decision about the traffic, and the duration of
+    /// each join. It is created with mode 0600.
     #[arg(long, value_name = "FILE", env = "TEETAP_JOURNAL", hide_env_values = true)]
     pub(crate) journal: Option<PathBuf>,
 
     /// Repeat the faults of a journal, and no others
     ///
-    /// The rules and the seed are those of the journal.
+    /// The run uses the rules and the seed of the journal.
     #[arg(long, value_name = "FILE", env = "TEETAP_FAULTS_FROM", hide_env_values = true)]
     pub(crate) faults_from: Option<PathBuf>,
 
@@ -136,7 +136,7 @@ pub(crate) struct ControlOption {
 pub(crate) struct RuleOptions {
     /// Add a rule or link line, such as 'link both delay 40ms loss 1%'
     ///
-    /// May be given several times. Options come before files.
+    /// May be given several times. Options are evaluated before files.
     #[arg(
         short,
         long = "rule",
@@ -148,13 +148,13 @@ pub(crate) struct RuleOptions {
 
     /// Add a link line, such as 'both delay 40ms loss 1%'
     ///
-    /// May be given several times. These come after those of --rule.
+    /// May be given several times. They are evaluated after those of --rule.
     #[arg(long, value_name = "LINE", env = "TEETAP_LINK", hide_env_values = true)]
     pub(crate) link: Vec<String>,
 
     /// Add the link lines of a profile, such as 3g or wifi-bad
     ///
-    /// May be given several times. Files may define profiles of their own. These come after those of --link.
+    /// May be given several times. Files may define profiles of their own. They are evaluated after those of --link.
     #[arg(
         short,
         long,
@@ -166,7 +166,7 @@ pub(crate) struct RuleOptions {
 
     /// Add the rules of a file, and read it again when it changes
     ///
-    /// May be given several times. A changed file with errors leaves the last rules in place.
+    /// May be given several times. If a changed file has errors, its last rules stay in force.
     #[arg(
         short = 'R',
         long = "rules",
@@ -205,7 +205,7 @@ pub(crate) struct Protocol {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ProtoChoice {
-    /// Any of them
+    /// Any protocol
     Auto,
     /// 0.6 without tokens
     #[value(name = "0.6")]

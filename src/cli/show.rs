@@ -16,7 +16,7 @@ pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) quiet: Quiet,
 
-    /// Print a line per datagram; twice: its bytes too, secrets included
+    /// Print a line per datagram; twice: also its bytes, secrets included
     #[arg(short, long, env = "TEETAP_VERBOSE", action = clap::ArgAction::Count, conflicts_with = "quiet", hide_env_values = true)]
     verbose: u8,
 
@@ -87,7 +87,7 @@ pub(crate) struct Search {
 
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Quiet {
-    /// Print only sessions, notices, odd messages and the summary
+    /// Print only sessions, notices, messages with notes and the summary
     #[arg(short, long, env = "TEETAP_QUIET", value_parser = BoolishValueParser::new(), hide_env_values = true)]
     pub(crate) quiet: bool,
 }

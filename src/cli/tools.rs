@@ -25,13 +25,13 @@ pub(crate) struct TortureOptions {
     #[arg(long, value_name = "DUR", default_value = "1s", value_parser = duration)]
     pub(crate) stay: Duration,
 
-    /// Make so many runs at once [default: 1]
+    /// Run N clients in parallel [default: 1]
     ///
     /// They share the server, so that the chat of one client may disturb another.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
 
-    /// List every cell that did not join at once, not only those that failed
+    /// List every cell that did not join at once, not only the failed ones
     #[arg(short, long)]
     pub(crate) all: bool,
 
@@ -66,7 +66,7 @@ pub(crate) struct JudgeOptions {
     #[command(flatten)]
     pub(crate) quiet: Quiet,
 
-    /// List harmless oddities, too
+    /// Also list harmless oddities
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
@@ -89,7 +89,7 @@ pub(crate) struct JudgeOptions {
 
     /// Do not report the codes in a file, one on each line
     ///
-    /// After the code `client` or `server` may follow, where only findings of that side are ignored, and a comment after #.
+    /// Write `client` or `server` after a code to ignore only findings about that side, and # before a comment.
     #[arg(long, value_name = "FILE")]
     pub(crate) ignore_file: Option<PathBuf>,
 
@@ -106,7 +106,7 @@ pub(crate) struct JudgeOptions {
 pub(crate) struct ShrinkOptions {
     /// Write the smallest journal to this file [default: JOURNAL.min.jsonl]
     ///
-    /// A file that exists is replaced.
+    /// An existing file is replaced.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -114,7 +114,7 @@ pub(crate) struct ShrinkOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) runs: u32,
 
-    /// Take a part for failing when K of its runs fail
+    /// Count a part as failing if K of its runs fail
     #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) fails: u32,
 
@@ -137,7 +137,7 @@ pub(crate) struct ExplainOptions {
     #[command(flatten)]
     pub(crate) protocol: Protocol,
 
-    /// Read it as going this way [default: the one that makes more sense]
+    /// Read the datagram in this direction [default: the more plausible one]
     #[arg(long, value_name = "DIR")]
     dir: Option<DirChoice>,
 
@@ -156,14 +156,14 @@ pub(crate) struct DiffOptions {
 
     /// End both sides when a message matches, such as 'c2s and enter_game'
     ///
-    /// The message is compared, those after it are not.
+    /// The message is still compared, later messages are not.
     #[arg(long, value_name = "EXPR", env = "TEETAP_UNTIL", hide_env_values = true)]
     pub(crate) until: Option<String>,
 
     /// Do not compare a message, object or field
     ///
-    /// A message or object (sv_chat, character), a field of one (cl_start_info.name), or a field of all of them (name). May be
-    /// given several times.
+    /// A message or object (sv_chat, character), one of its fields (cl_start_info.name), or a field of all messages and objects
+    /// (name). May be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) ignore: Vec<String>,
 
@@ -183,11 +183,12 @@ pub(crate) struct DiffOptions {
     /// A recording: FILE, FILE#SESSION, and @client or @server for one leg
     ///
     /// Whatever `open` reads; - is stdin. The session is the first one that is online if no number is given. A leg of a recording
-    /// of teetap has the messages as they were on that side of the proxy; without it they are those that the peers sent.
+    /// of teetap has the messages as they were on that side of the proxy; without a leg, the messages are compared as the
+    /// peers sent them.
     #[arg(value_name = "A")]
     pub(crate) a: String,
 
-    /// The other one [default: the client leg of A and its server leg]
+    /// The recording to compare with [default: the client leg of A with its server leg]
     #[arg(value_name = "B")]
     pub(crate) b: Option<String>,
 }

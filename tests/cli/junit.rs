@@ -145,7 +145,7 @@ fn each_rule_that_tests_the_run_is_a_test() {
     }
     let late = case("late");
     let why =
-        "<failure message=\"expected `rcon_cmd` within 1 s: it did not come: enter_game c→s in session ";
+        "<failure message=\"expected `rcon_cmd` within 1 s: it was not received: enter_game c→s in session ";
     assert!(late.contains(why) && late.contains("repeat: "), "{late}");
     let unused = "<skipped message=\"the rule never acted, so it expected nothing\"/>";
     assert!(case("unused").contains(unused), "{report}");

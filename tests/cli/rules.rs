@@ -193,7 +193,7 @@ fn rules_end_the_run() {
 fn an_expectation_that_is_not_met_fails_the_run() {
     let (last, line) = ended(&["-r", "expect rcon_cmd within 100ms when enter_game"], 1);
     assert_eq!(last["ended_by"]["kind"], "expect", "{last}");
-    let wanted = ": expected `rcon_cmd` within 0.1 s: it did not come: enter_game c→s in session ";
+    let wanted = ": expected `rcon_cmd` within 0.1 s: it was not received: enter_game c→s in session ";
     assert!(line.contains(wanted), "{line}");
     // The sessions end with the run, after its messages were checked for the last time.
     let (last, line) = ended(&["-r", "expect rcon_cmd within 60s when enter_game"], 1);

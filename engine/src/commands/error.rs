@@ -111,7 +111,7 @@ impl std::error::Error for HeldError {}
 impl fmt::Display for HeldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotHeld(held) => write!(f, "no message is held under {}", held.0),
+            Self::NotHeld(held) => write!(f, "no held message {}", held.0),
             Self::Several { held, places } => {
                 let (count, held) = (places.len(), held.0);
                 let place = |(session, dir): &(SessionId, Dir)| format!("{}/{dir}", session.0);

@@ -13,7 +13,7 @@ const WORDS: [(&str, &str, &str); 13] = [
     ("any_snap", "is part of a snapshot", "is not part of a snapshot"),
     ("vital", "is vital", "is not vital"),
     ("resend", "is marked as resent", "is not marked as resent"),
-    ("compressed", "came compressed", "did not come compressed"),
+    ("compressed", "was compressed", "was not compressed"),
     ("unknown", "has no definition", "has a definition"),
     ("malformed", "has a note of an error", "has no note of an error"),
     (

@@ -98,7 +98,7 @@ impl Expecting {
     pub(super) fn late(&mut self, expected: &Expected, at: u64) -> Option<Unmet> {
         let open = self.open.pop_front_if(|open| open.until <= at)?;
         Some(Unmet {
-            why: format!("{expected}: it did not come").into(),
+            why: format!("{expected}: it was not received").into(),
             message: open.message,
         })
     }

@@ -68,7 +68,7 @@ fn fail_and_exit_end_the_run_and_change_nothing() {
 fn an_expectation_is_met_or_fails_in_time() {
     let program = program("expect sv_chat.message == \"pong\" within 500ms when cl_say");
     let late = unmet(
-        "expected `sv_chat.message == \"pong\"` within 0.5 s: it did not come",
+        "expected `sv_chat.message == \"pong\"` within 0.5 s: it was not received",
         SAID,
     );
     let mut state = open(&program);
@@ -142,7 +142,7 @@ fn rules_end_the_run_at_times() {
     assert_eq!(state.effects(), effects);
     assert_eq!(state.deadline(), Some(at(3000)));
     state.on_time(at(3000), &mut Shared::default());
-    let why = "expected `sv_chat` within 1 s: it did not come";
+    let why = "expected `sv_chat` within 1 s: it was not received";
     assert_eq!(state.effects(), [unmet(why, None)]);
 }
 

@@ -166,7 +166,7 @@ fn a_change_that_is_impossible_is_reported_and_nothing_changes() {
     let unknown = (Dir::S2c, message("snap_empty", &fields));
     let (verdicts, effects) = decided("set snap.character.x = 1 when any_snap", &[unknown]);
     assert_eq!(verdicts[0].items, []);
-    let why = "the base of the snapshot is not known; a resync requests a complete one";
+    let why = "the base of the snapshot is unknown; run resync to request a complete snapshot";
     assert!(matches!(&effects[..], [Effect::Failed { why: found, .. }] if **found == *why));
 }
 

@@ -74,7 +74,7 @@ const NOTICES: &[(&str, &str)] = &[
     ("rule_log", r#"{"rule":"chatlog","logged":"nameless tee: hi"}"#),
     (
         "assertion_failed",
-        r#"{"rule":"joins","expected":true,"why":"expected `sv_motd` within 5 s: it did not come","dir":"c2s","message":"enter_game"}"#,
+        r#"{"rule":"joins","expected":true,"why":"expected `sv_motd` within 5 s: it was not received","dir":"c2s","message":"enter_game"}"#,
     ),
     (
         "exit_requested",

@@ -70,7 +70,7 @@ fn every_command_has_its_effect() -> Result<()> {
     ensure!(
         control
             .refused(at("release"))?
-            .starts_with("no message is held under ")
+            .starts_with("no held message ")
     );
     control.done(json!({"cmd": "rule_remove", "name": "hold"}))?;
     control.done(json!({"cmd": "rule_remove", "name": "first"}))?;

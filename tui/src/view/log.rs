@@ -12,7 +12,7 @@ const LEAST: u16 = 6;
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     let numbers = app.log.numbers();
     if numbers.is_empty() {
-        let sentence = "nothing yet: warnings, sessions and the texts of 'log' rules stand here";
+        let sentence = "nothing yet: warnings, sessions and the texts of 'log' rules are shown here";
         return empty(buffer, area, &[sentence]);
     }
     let area = whole(buffer, area, app);

@@ -112,7 +112,7 @@ fn a_held_message_is_named_by_its_number_and_by_its_place_if_needed() {
     assert_eq!(only(json!({"held": 1, "session": 2})), Ok((2, Dir::C2s)));
     assert_eq!(
         only(json!({"held": 3})).unwrap_err(),
-        "no message is held under 3"
+        "no held message 3"
     );
     assert_eq!(
         only(json!({"held": 1})).unwrap_err(),

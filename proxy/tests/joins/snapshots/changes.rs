@@ -201,7 +201,7 @@ fn a_rule_that_comes_late_waits_for_a_complete_snapshot() {
             });
             failed.collect::<Vec<_>>()
         };
-        let why = "the base of the snapshot is not known; a resync requests a complete one";
+        let why = "the base of the snapshot is unknown; run resync to request a complete snapshot";
         assert_eq!(failed(game.bench), [why]);
         game.is((20, -1, 0), |_, x| x + 64);
         game.is((22, 20, 0), |_, x| x + 64);

@@ -72,7 +72,7 @@ pub enum Recoded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotChanged {
     /// The base was sent before the recoder followed snapshots, or was lost before it reached the recoder.
-    #[error("the base of the snapshot is not known; a resync requests a complete one")]
+    #[error("the base of the snapshot is unknown; run resync to request a complete snapshot")]
     NoBase,
     /// The client already has the snapshot of this tick.
     #[error("the client may have this snapshot already")]
