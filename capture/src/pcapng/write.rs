@@ -178,3 +178,101 @@ fn block(kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     }
     out.extend_from_slice(&length);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the little-endian words of a file.
+    fn words(bytes: &[u8]) -> Vec<u32> {
+        let (words, rest) = bytes.as_chunks();
+        assert!(rest.is_empty(), "{bytes:02x?}");
+        words.iter().map(|word| u32::from_le_bytes(*word)).collect()
+    }
+
+    const AT: u64 = 0x0102_0304_0506_0708;
+
+    #[test]
+    fn a_note_is_statistics_of_the_client_leg() {
+        let own: &[u8] = &[0xaa, 0xbb];
+        for (own, option) in [(None, vec![]), (Some(own), vec![0x0002_9e7a, 0xbbaa])] {
+            let mut out = Vec::new();
+            statistics(AT, "abc", 7, own, &mut out);
+            let mut expected = vec![
+                5,
+                0,
+                0,
+                0x0102_0304,
+                0x0506_0708,
+                0x0003_0001,
+                0x0063_6261,
+                0x0008_0005,
+                7,
+                0,
+            ];
+            expected.extend(option);
+            expected.push(0);
+            let length = u32::try_from(out.len()).unwrap();
+            expected[1] = length;
+            expected.push(length);
+            assert_eq!(words(&out), expected);
+        }
+    }
+
+    #[test]
+    fn a_packet_has_its_leg_direction_and_losses() {
+        for (leg, is_inbound, drops) in [
+            (Side::Client, true, 0),
+            (Side::Client, false, 9),
+            (Side::Server, true, 9),
+            (Side::Server, false, 0),
+        ] {
+            let mut out = Vec::new();
+            let frame = &[1, 2, 3];
+            packet(
+                &Packet {
+                    leg,
+                    time: AT,
+                    frame,
+                    is_inbound,
+                    comment: "",
+                    drops,
+                    own: None,
+                },
+                &mut out,
+            );
+            let interface = u32::from(leg == Side::Server);
+            let direction = if is_inbound { 1 } else { 2 };
+            let mut expected = vec![6, 0, interface, 0x0102_0304, 0x0506_0708, 3, 3, 0x0003_0201];
+            expected.extend([0x0004_0002, direction]);
+            if drops > 0 {
+                expected.extend([0x0008_0004, 9, 0]);
+            }
+            expected.push(0);
+            let length = u32::try_from(out.len()).unwrap();
+            expected[1] = length;
+            expected.push(length);
+            assert_eq!(words(&out), expected, "{leg:?}");
+        }
+    }
+
+    /// A value of more than 65535 bytes is left out, and a long comment is cut between characters.
+    #[test]
+    fn long_values_are_cut_or_left_out() {
+        for (len, kept) in [(65_535, 65_540), (65_536, 0)] {
+            let mut out = Vec::new();
+            option(OWN, &vec![1; len], &mut out);
+            assert_eq!(out.len(), kept);
+        }
+        let text = format!("a{}", "\u{e9}".repeat(LONGEST_COMMENT / 2));
+        let mut out = Vec::new();
+        comment(&text, &mut out);
+        assert_eq!(
+            out[2..4],
+            u16::try_from(LONGEST_COMMENT - 1).unwrap().to_le_bytes()
+        );
+        out.clear();
+        comment("", &mut out);
+        assert!(out.is_empty());
+    }
+}

@@ -177,3 +177,86 @@ impl Copies {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time(ms * 1000)
+    }
+
+    /// Only copies of the last 2 s and of the last 16 datagrams count.
+    #[test]
+    fn a_datagram_is_doubled_for_2_seconds_and_16_datagrams() {
+        let mut copies = Copies::default();
+        let counts = [0, 100, 1999, 2000, 3998, 6000].map(|at| copies.deliveries(b"x", ms(at)));
+        assert_eq!(counts, [0, 1, 2, 2, 2, 0]);
+        assert_eq!(copies.deliveries(b"y", ms(6000)), 0);
+        for number in 0..14_u8 {
+            copies.deliveries(&[number], ms(6000));
+            assert!(copies.knows(b"x"), "{number}");
+        }
+        assert!(copies.knows(b"y"));
+        copies.deliveries(&[14], ms(6000));
+        assert!(!copies.knows(b"x") && copies.knows(b"y"));
+        assert_eq!(copies.deliveries(b"x", ms(6001)), 0);
+    }
+
+    #[test]
+    fn copies_are_counted_for_a_second_and_reported_once() {
+        let mut copies = Copies::default();
+        let seq = Seq::new(5);
+        let take = |copies: &mut Copies, at, is_resent| {
+            let likeness = copies.take(seq, b"a", (is_resent, true, false), ms(at));
+            match likeness {
+                Likeness::Copy { was_plain, storm } => Some((was_plain, storm)),
+                _ => None,
+            }
+        };
+        assert_eq!(take(&mut copies, 0, true), None);
+        assert_eq!(take(&mut copies, 1, true), Some((false, None)));
+        assert_eq!(take(&mut copies, 2, false), Some((false, None)));
+        for at in 3..11 {
+            assert_eq!(take(&mut copies, at, true), Some((true, None)), "{at}");
+        }
+        for count in [12, 13] {
+            assert_eq!(take(&mut copies, 999, true), Some((true, Some(count))));
+        }
+        copies.reported(seq);
+        assert_eq!(take(&mut copies, 999, true), Some((true, None)));
+        // Another second, in which the datagrams that the network delivered twice do not count.
+        for at in 0..11 {
+            assert_eq!(take(&mut copies, 1000 + at, true), Some((true, None)), "{at}");
+            copies.take(seq, b"a", (true, true, true), ms(1000 + at));
+        }
+        assert_eq!(take(&mut copies, 1999, true), Some((true, Some(12))));
+        assert_eq!(copies.last_of(seq), Some(ms(1999)));
+    }
+
+    #[test]
+    fn another_message_has_the_number_of_one_that_the_receiver_has() {
+        let seq = Seq::new(5);
+        for (is_repeat, expected) in [(true, Likeness::Other { len: 3 }), (false, Likeness::New)] {
+            let mut copies = Copies::default();
+            let flags = (false, is_repeat, false);
+            assert_eq!(copies.take(seq, b"one", flags, ms(0)), Likeness::New);
+            assert!(copies.differs(seq, b"other") && !copies.differs(seq, b"one"));
+            assert_eq!(copies.take(seq, b"other", flags, ms(1)), expected);
+            assert_eq!(copies.holds(seq, hash(b"one")), is_repeat);
+            assert_eq!(copies.holds(seq, hash(b"other")), !is_repeat);
+        }
+    }
+
+    #[test]
+    fn the_last_128_messages_are_kept() {
+        let mut copies = Copies::default();
+        for number in 0..129 {
+            copies.take(Seq::new(number), b"a", (false, false, false), ms(0));
+        }
+        assert_eq!(
+            [0, 1, 128].map(|number| copies.last_of(Seq::new(number)).is_some()),
+            [false, true, true]
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! The order of each kind of join.
 
-use crate::Side;
-use crate::receiver::{JoinKind, MessageVerdict, message};
+use crate::receiver::{JoinKind, MessageVerdict, Release, Stage, message};
+use crate::{Proto, Side};
 
 /// Returns the steps in one line: `>` from the client, `<` from the server, `?` if the step is optional.
 fn line(kind: JoinKind) -> String {
@@ -11,6 +11,63 @@ fn line(kind: JoinKind) -> String {
         format!("{from}{}{optional}", step.name)
     });
     steps.collect::<Vec<_>>().join(" ")
+}
+
+/// The kind follows from the protocol and the server, and the release and the first stage from the kind.
+#[test]
+fn each_kind_has_its_server() {
+    for (proto, is_ddnet, kind, release, stage) in [
+        (
+            Proto::V6,
+            false,
+            JoinKind::Plain,
+            Release::Teeworlds064,
+            Stage::Auth,
+        ),
+        (
+            Proto::V6,
+            true,
+            JoinKind::Plain,
+            Release::Teeworlds064,
+            Stage::Auth,
+        ),
+        (
+            Proto::V65,
+            false,
+            JoinKind::Token,
+            Release::Teeworlds065,
+            Stage::Auth,
+        ),
+        (
+            Proto::Ddnet,
+            true,
+            JoinKind::Ddnet,
+            Release::Ddnet20,
+            Stage::PreAuth,
+        ),
+        (
+            Proto::V7,
+            false,
+            JoinKind::Seven,
+            Release::Teeworlds075,
+            Stage::Auth,
+        ),
+        (
+            Proto::V7,
+            true,
+            JoinKind::DdnetSeven,
+            Release::Ddnet20,
+            Stage::PreAuth,
+        ),
+    ] {
+        assert_eq!(JoinKind::of(proto, is_ddnet), kind);
+        assert_eq!((kind.server(), kind.first_stage()), (release, stage), "{kind}");
+    }
+    let challenge = JoinKind::Challenge;
+    assert_eq!(
+        (challenge.server(), challenge.first_stage()),
+        (Release::Teeworlds064, Stage::Auth)
+    );
 }
 
 #[test]
