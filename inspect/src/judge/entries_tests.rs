@@ -6,7 +6,7 @@ use teetap_proxy::session::{Datagram, Event, Notice, Origin, SessionId, State};
 use teetap_wire::{Code, Dir, Flags, Note, Proto, Severity, Side, def::Registry};
 
 use super::{
-    entries::{Entries, Oddity},
+    entries::{Entries, Oddity, Session},
     finding::Occurrence,
     *,
 };
@@ -45,10 +45,21 @@ fn only_sessions_without_findings_give_way_and_only_to_new_ones() {
         };
         assert!(is_kept, "session {number}");
     }
+    let is_online = |entries: &mut Entries, number| {
+        let session = entries.session(id(number)).unwrap();
+        let was_online = format!("{:?}", session.peers) != format!("{:?}", Session::default().peers);
+        session.peers.online();
+        was_online
+    };
+    assert!(clean.iter().all(|number| !is_online(&mut entries, *number)));
     // These sessions have no findings either.
     for number in [SESSIONS - 2, SESSIONS - 1, 0, 7, SESSIONS - 1] {
         assert!(entries.session(id(number)).is_some());
     }
+    assert!(
+        clean.iter().all(|number| is_online(&mut entries, *number)),
+        "none has given way"
+    );
     let with_findings = |entries: &mut Entries| {
         let is_known = |number: &usize| entries.known(id(*number), TOPIC, Culprit::Client).is_some();
         (0..SESSIONS + 9).filter(is_known).count()

@@ -7,8 +7,8 @@ use teetap_kit::{
     link::SECOND,
     world::{Place, World},
 };
-use teetap_proxy::session::{EventKind, Notice, State, UpstreamId};
-use teetap_wire::Proto;
+use teetap_proxy::session::{EventKind, Notice, Origin, State, UpstreamId};
+use teetap_wire::{Proto, Side};
 
 use crate::stage::{Pair, Stage, pair};
 
@@ -226,6 +226,17 @@ fn a_client_whose_server_has_changed_its_protocol_is_closed() {
             vec![(Place::ToServer, to_server), (Place::ToClient, to_client)],
             "",
         );
+        let closes = stage.world.events.iter().filter_map(|event| match &event.what {
+            EventKind::Datagram(datagram) if datagram.origin == Origin::Proxy => {
+                Some((datagram.leg, datagram.proto))
+            }
+            _ => None,
+        });
+        let [.., to_server, to_client] = closes.collect::<Vec<_>>()[..] else {
+            panic!("two datagrams of the proxy");
+        };
+        stage.equal(to_server, (Some(Side::Server), Proto::V6), "CLOSE to the server");
+        stage.equal(to_client.0, Some(Side::Client), "CLOSE to the client");
         let reasons = stage.world.events.iter().filter_map(|event| match &event.what {
             EventKind::Session(change) if change.state == State::Closing => {
                 Some((change.by, change.reason.clone()))
