@@ -187,4 +187,53 @@ mod tests {
         let error = Ignore::default().add("", Registry::builtin()).unwrap_err();
         assert_eq!(error.to_string(), "no message, object or field is called ''");
     }
+
+    /// A rule names a message, a field of all messages, or a field of one message, with or without its outer groups.
+    /// The places of lists do not matter.
+    #[test]
+    fn a_path_is_ignored_with_all_fields_in_it() {
+        for (word, message, path, is_ignored) in [
+            ("info.clients", "info", "clients[2].name", true),
+            ("info.clients", "info", "clients", true),
+            ("info.clients", "info_64", "clients[2].name", false),
+            ("info.clients.name", "info", "clients[12].name", true),
+            ("info.clients.name", "info", "clients[12].clan", false),
+            ("info.clients.name", "info", "name", false),
+            ("clients.name", "info", "clients[0].name", true),
+            ("name", "info", "clients[0].name", true),
+            ("name", "info", "name", true),
+            ("name", "info", "names", false),
+            ("info", "info", "name", false),
+        ] {
+            let mut ignore = Ignore::default();
+            assert!(!ignore.field(message, path), "no rule");
+            ignore.add(word, Registry::builtin()).unwrap();
+            assert_eq!(
+                ignore.field(message, path),
+                is_ignored,
+                "{word}: {path} of {message}"
+            );
+            assert_eq!(ignore.message(message), word == message, "{word}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_is_an_error() {
+        for word in [
+            "nothing",
+            "info.nothing",
+            "nothing.name",
+            "info.clients.nothing",
+            "sys.x",
+            "",
+        ] {
+            assert!(
+                Ignore::default().add(word, Registry::builtin()).is_err(),
+                "{word}"
+            );
+        }
+        for word in ["sys.3", "game.77", "character", "character.x", "sv_chat.message"] {
+            assert!(Ignore::default().add(word, Registry::builtin()).is_ok(), "{word}");
+        }
+    }
 }

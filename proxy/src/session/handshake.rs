@@ -267,3 +267,86 @@ fn tokenless(is_traffic: bool) -> HandshakeStep {
 fn refused(reason: Option<&[u8]>) -> HandshakeStep {
     HandshakeStep::Refused(reason.unwrap_or_default().into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: [u8; 4] = *b"mine";
+    const GIVEN: [u8; 4] = *b"srv!";
+    const ANSWERS: [(&str, &[u8]); 16] = [
+        ("accept", b"\x10\0\0\x02"),
+        ("accept TKEN", b"\x10\0\0\x02TKENsrv!"),
+        ("accept TKEM", b"\x10\0\0\x02TKEMsrv!"),
+        ("accept TKEN cut", b"\x10\0\0\x02TKENsrv"),
+        ("close", b"\x10\0\0\x04no\0"),
+        ("keepalive", b"\x10\0\0\0"),
+        ("keepalive a1", b"\x10\x01\0\0"),
+        ("data", b"\0\0\x01\x40\x01\x01\x38"),
+        ("data a1", b"\0\x01\x01\x40\x01\x01\x38"),
+        ("accept own", b"\x18\0\0mine\x02srv!"),
+        ("accept own cut", b"\x18\0\0mine\x02srv"),
+        ("accept other", b"\x18\0\0nope\x02srv!"),
+        ("close own", b"\x18\0\0mine\x04no\0"),
+        ("close other", b"\x18\0\0nope\x04no\0"),
+        ("keepalive own", b"\x18\0\0mine\0"),
+        ("data own", b"\x08\0\x01mine\x40\x01\x01\x38"),
+    ];
+
+    /// Returns the answers that have an effect, and the effect.
+    fn effects(requested: Proto) -> Vec<(&'static str, String)> {
+        let effect = |bytes: &[u8]| {
+            let handshake = Handshake::new(requested, Token(OWN));
+            match handshake.handle(bytes, &mut Scratch::new()) {
+                Step::Stay(_) => None,
+                Step::Next(_) => Some("next".to_owned()),
+                Step::Accepted(accepted) => {
+                    assert_eq!(accepted.token_in, accepted.token_out);
+                    assert!(accepted.token_out.is_none_or(|token| token == Token(GIVEN)));
+                    let has_token = if accepted.token_out.is_some() {
+                        " with a token"
+                    } else {
+                        ""
+                    };
+                    let by = if accepted.is_traffic { " by traffic" } else { "" };
+                    Some(format!("{}{has_token}{by}", accepted.proto))
+                }
+                Step::Refused(reason) => Some(format!("refused: {}", String::from_utf8_lossy(&reason))),
+            }
+        };
+        let effects = ANSWERS
+            .into_iter()
+            .filter_map(|(name, bytes)| Some((name, effect(bytes)?)));
+        effects.collect()
+    }
+
+    /// A server answers a CONNECT in its own protocol. The token of the client must be in the header of 0.6.5.
+    #[test]
+    fn an_answer_to_a_connect_of_0_6_counts_in_the_form_that_the_client_reads() {
+        let of = |list: &[(&'static str, &str)]| -> Vec<_> {
+            list.iter()
+                .map(|(name, effect)| (*name, (*effect).to_owned()))
+                .collect()
+        };
+        let plain = [
+            ("accept", "0.6"),
+            ("accept TKEN", "0.6"),
+            ("accept TKEM", "0.6"),
+            ("accept TKEN cut", "0.6"),
+            ("close", "refused: no"),
+            ("keepalive", "0.6 by traffic"),
+            ("data", "0.6 by traffic"),
+        ];
+        assert_eq!(effects(Proto::V6), of(&plain));
+        let own = [("accept own", "0.6.5 with a token"), ("close own", "refused: no")];
+        assert_eq!(effects(Proto::V65), of(&[&plain[..], &own].concat()));
+        let ddnet = [
+            ("accept", "0.6"),
+            ("accept TKEN", "ddnet with a token"),
+            ("accept TKEM", "0.6"),
+            ("accept TKEN cut", "0.6"),
+            ("close", "refused: no"),
+        ];
+        assert_eq!(effects(Proto::Ddnet), of(&ddnet));
+    }
+}

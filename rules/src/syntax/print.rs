@@ -1,7 +1,7 @@
 //! Formats expressions in their canonical form.
 //!
-//! Law: the output parses to the same tree, apart from hidden characters of patterns, which become escapes. It uses the words `and or not`, single blanks around operators, brackets
-//! only if necessary, and numbers as written.
+//! Law: the output parses to the same tree, apart from hidden characters of patterns, which become escapes. It uses the
+//! words `and or not`, single blanks around operators, brackets only if necessary, and numbers as written.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 

@@ -176,6 +176,28 @@ fn the_bytes_show_the_mistake_of_a_handshake_of_0_6() {
     }
 }
 
+/// Plain data is of a session if chunks with a message each fill its payload.
+#[test]
+fn only_whole_chunks_with_messages_are_of_a_session() {
+    for (bytes, expected) in [
+        (&b"\0\x05\x01\x00\x02\x38\x01"[..], Running),
+        // An empty chunk, a chunk that is cut off, one that is missing, and bytes after the last one.
+        (b"\0\x05\x01\x00\x00", Other),
+        (b"\0\x05\x01\x00\x03\x38\x01", Other),
+        (b"\0\x05\x02\x00\x02\x38\x01", Other),
+        (b"\0\x05\x01\x00\x02\x38\x01\x02", Other),
+        (b"\0\x05\x02\x00\x01\x38\x00\x01\x38", Running),
+        (b"\0\x05\x02\x00\x01\x38\x00\x00", Other),
+        // The first vital message, without and with an ack.
+        (b"\0\0\x01\x40\x01\x01\x38", DataFirst),
+        (b"\0\x01\x01\x40\x01\x01\x38", Running),
+        (b"\x01\0\x01\x40\x01\x01\x38", Running),
+        (b"\0\0\x01\x40\x01\x02\x38", Running),
+    ] {
+        assert_eq!(Stranger::of(bytes), expected, "{bytes:02x?}");
+    }
+}
+
 #[test]
 fn messages_of_a_session_are_not_shown() {
     let password = b"\x08\x05\x01\x01\x02\x03\x04\x40\x08\x07\x23secret\0";
