@@ -107,7 +107,7 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
         (&["help", "opne"], 2, "'opne'"),
         (&["gerp"], 3, "did you mean the command 'grep'"),
         (&["nosuch.invalid"], 3, "cannot resolve 'nosuch.invalid'"),
-        (&["127.0.0.1:8303", "-l", "127.0.0.1:8303"], 3, "talk to itself"),
+        (&["127.0.0.1:8303", "-l", "127.0.0.1:8303"], 3, "send to itself"),
     ];
     for (args, code, fragment) in cases {
         refused(args, code, fragment);

@@ -24,7 +24,7 @@ const RELEASE: &str = "0.6.5";
 
 /// Reason to report if a server of 0.6.5 does not answer CONNECTs without a token (`LegacyRatelimit` in
 /// `network_server.cpp` of Teeworlds 0.6.5).
-const OLD_CLIENTS: &str = "the server did not answer each CONNECT: one of 0.6.5 takes only so many clients without tokens, 5 in 20 s by \
+const OLD_CLIENTS: &str = "the server did not answer each CONNECT: a server of 0.6.5 accepts at most 5 clients without tokens per 20 s by \
                            default (sv_old_clients_per_interval)";
 
 /// Limit for which a server refuses clients for a while.

@@ -36,7 +36,7 @@ pub struct Join {
     pub acked: Option<bool>,
     /// The awaited message and its sender; `None` after the last message of the join.
     pub awaited: Option<(&'static str, Side)>,
-    /// Why the awaited message had no effect although it was sent: `came in a chunk that is not vital and is ignored`.
+    /// Why the awaited message had no effect although it was sent: `was sent in a chunk that is not vital and is ignored`.
     pub misstep: Option<String>,
     /// True if a rule or a link line dropped, held or delayed the awaited message or an earlier message.
     pub kept: bool,

@@ -208,7 +208,7 @@ mod tests {
         let mut copies = Copies::default();
         let seq = Seq::new(5);
         let take = |copies: &mut Copies, at, is_resent| {
-            let likeness = copies.take(seq, b"a", (is_resent, true, false), ms(at));
+            let likeness = copies.record(seq, b"a", (is_resent, true, false), ms(at));
             match likeness {
                 Likeness::Copy { was_plain, storm } => Some((was_plain, storm)),
                 _ => None,
@@ -228,7 +228,7 @@ mod tests {
         // Another second, in which the datagrams that the network delivered twice do not count.
         for at in 0..11 {
             assert_eq!(take(&mut copies, 1000 + at, true), Some((true, None)), "{at}");
-            copies.take(seq, b"a", (true, true, true), ms(1000 + at));
+            copies.record(seq, b"a", (true, true, true), ms(1000 + at));
         }
         assert_eq!(take(&mut copies, 1999, true), Some((true, Some(12))));
         assert_eq!(copies.last_of(seq), Some(ms(1999)));
@@ -240,9 +240,9 @@ mod tests {
         for (is_repeat, expected) in [(true, Likeness::Other { len: 3 }), (false, Likeness::New)] {
             let mut copies = Copies::default();
             let flags = (false, is_repeat, false);
-            assert_eq!(copies.take(seq, b"one", flags, ms(0)), Likeness::New);
+            assert_eq!(copies.record(seq, b"one", flags, ms(0)), Likeness::New);
             assert!(copies.differs(seq, b"other") && !copies.differs(seq, b"one"));
-            assert_eq!(copies.take(seq, b"other", flags, ms(1)), expected);
+            assert_eq!(copies.record(seq, b"other", flags, ms(1)), expected);
             assert_eq!(copies.holds(seq, hash(b"one")), is_repeat);
             assert_eq!(copies.holds(seq, hash(b"other")), !is_repeat);
         }
@@ -252,7 +252,7 @@ mod tests {
     fn the_last_128_messages_are_kept() {
         let mut copies = Copies::default();
         for number in 0..129 {
-            copies.take(Seq::new(number), b"a", (false, false, false), ms(0));
+            copies.record(Seq::new(number), b"a", (false, false, false), ms(0));
         }
         assert_eq!(
             [0, 1, 128].map(|number| copies.last_of(Seq::new(number)).is_some()),

@@ -49,7 +49,7 @@ pub enum StartError {
     NoFreePort,
     /// The listen address is also the server's address, so the proxy would send to itself.
     #[error(
-        "the server's address {target} is the one that teetap would listen on ({listen}): it would talk to itself; choose another one with --listen"
+        "the server's address {target} is the one that teetap would listen on ({listen}): the proxy would send to itself; choose another one with --listen"
     )]
     Loop {
         /// The server.

@@ -298,9 +298,9 @@ mod tests {
         let effect = |bytes: &[u8]| {
             let handshake = Handshake::new(requested, Token(OWN));
             match handshake.handle(bytes, &mut Scratch::new()) {
-                Step::Stay(_) => None,
-                Step::Next(_) => Some("next".to_owned()),
-                Step::Accepted(accepted) => {
+                HandshakeStep::Stay(_) => None,
+                HandshakeStep::Next(_) => Some("next".to_owned()),
+                HandshakeStep::Accepted(accepted) => {
                     assert_eq!(accepted.token_in, accepted.token_out);
                     assert!(accepted.token_out.is_none_or(|token| token == Token(GIVEN)));
                     let has_token = if accepted.token_out.is_some() {
@@ -311,7 +311,7 @@ mod tests {
                     let by = if accepted.is_traffic { " by traffic" } else { "" };
                     Some(format!("{}{has_token}{by}", accepted.proto))
                 }
-                Step::Refused(reason) => Some(format!("refused: {}", String::from_utf8_lossy(&reason))),
+                HandshakeStep::Refused(reason) => Some(format!("refused: {}", String::from_utf8_lossy(&reason))),
             }
         };
         let effects = ANSWERS

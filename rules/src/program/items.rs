@@ -23,7 +23,8 @@ impl<F: Facts> ActionRun<'_, F> {
         match snapshot.fate {
             Fate::NoBase => {
                 return Err(
-                    "the base of the snapshot is unknown; run resync to request a complete snapshot".to_owned(),
+                    "the base of the snapshot is unknown; run resync to request a complete snapshot"
+                        .to_owned(),
                 );
             }
             // Clients discard such a snapshot.

@@ -67,11 +67,7 @@ fn every_command_has_its_effect() -> Result<()> {
         event["kind"] == "released" && event["held"] == held["held"]
     })?;
     ensure!(gone["why"] == "dropped", "{gone}");
-    ensure!(
-        control
-            .refused(at("release"))?
-            .starts_with("no held message ")
-    );
+    ensure!(control.refused(at("release"))?.starts_with("no held message "));
     control.done(json!({"cmd": "rule_remove", "name": "hold"}))?;
     control.done(json!({"cmd": "rule_remove", "name": "first"}))?;
     hits(&mut control)?;

@@ -194,7 +194,7 @@ fn only_whole_chunks_with_messages_are_of_a_session() {
         (b"\x01\0\x01\x40\x01\x01\x38", Running),
         (b"\0\0\x01\x40\x01\x02\x38", Running),
     ] {
-        assert_eq!(Stranger::of(bytes), expected, "{bytes:02x?}");
+        assert_eq!(OpensNothing::classify(bytes), expected, "{bytes:02x?}");
     }
 }
 

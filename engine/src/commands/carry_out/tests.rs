@@ -110,10 +110,7 @@ fn a_held_message_is_named_by_its_number_and_by_its_place_if_needed() {
     assert_eq!(only(json!({"held": 2})), Ok((2, Dir::C2s)));
     assert_eq!(only(json!({"held": 1, "dir": "s2c"})), Ok((1, Dir::S2c)));
     assert_eq!(only(json!({"held": 1, "session": 2})), Ok((2, Dir::C2s)));
-    assert_eq!(
-        only(json!({"held": 3})).unwrap_err(),
-        "no held message 3"
-    );
+    assert_eq!(only(json!({"held": 3})).unwrap_err(), "no held message 3");
     assert_eq!(
         only(json!({"held": 1})).unwrap_err(),
         "3 messages are held under 1; name session and direction: 1/c2s, 1/s2c, 2/c2s"

@@ -90,7 +90,7 @@ impl JoinProgress {
     /// Returns the reason why the message `name` was not sent; `None` if unknown. A message that was sent without
     /// effect is a misstep instead.
     pub(super) fn cause_of(&self, at: Time, name: &str) -> Option<String> {
-        let anew = "the client has begun the download anew, with part 0";
+        let anew = "the client has restarted the map download with part 0";
         let anew = (self.is_anew() && [DOWNLOAD, REQUEST].contains(&name)).then(|| anew.to_owned());
         let lost = self
             .causes

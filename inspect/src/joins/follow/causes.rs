@@ -113,7 +113,7 @@ impl Causes {
     pub(super) fn ack_of_connect(&self, name: &str) -> Option<String> {
         let ack = self.connect_ack.filter(|_| name == CONNECT_ACCEPT)?;
         Some(format!(
-            "the ack of connect is {ack}: Teeworlds 0.6.4 and 0.7.5 drop one that is not 0"
+            "the ack of connect is {ack}: Teeworlds 0.6.4 and 0.7.5 drop a connect whose ack is not 0"
         ))
     }
 }

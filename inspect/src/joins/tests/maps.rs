@@ -139,7 +139,7 @@ const NUMBERED: &[(&[MapMessage], &str, &str)] = &[
     (
         &[Ask(0), ONE, Ask(1), TWO, Ask(0), ONE],
         OF_CLIENT,
-        "the client has begun the download anew, with part 0",
+        "the client has restarted the map download with part 0",
     ),
     // The server sends wrong parts.
     (&[Ask(0), TWO], OF_SERVER, "map_data has part 1, expected part 0"),

@@ -60,7 +60,7 @@ fn each_kind_has_its_server() {
             Stage::PreAuth,
         ),
     ] {
-        assert_eq!(JoinKind::of(proto, is_ddnet), kind);
+        assert_eq!(JoinKind::from_proto(proto, is_ddnet), kind);
         assert_eq!((kind.server(), kind.first_stage()), (release, stage), "{kind}");
     }
     let challenge = JoinKind::Challenge;
