@@ -40,7 +40,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=3600))]
         seconds: Option<u64>,
     },
-    /// Replay an input log without sockets and compare the datagrams that are sent
+    /// Replay an input log without sockets and compare the sent datagrams
     Replay {
         #[command(flatten)]
         quiet: Quiet,

@@ -93,7 +93,7 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FILE", env = "TEETAP_INPUT_LOG", hide_env_values = true)]
     pub(crate) input_log: Option<PathBuf>,
 
-    /// Record the actions of rules and link lines in a new file, for --faults-from
+    /// Write the actions of rules and links to a new file, for --faults-from
     ///
     /// The file contains the rules, each decision about the traffic, and the duration of
     /// each join. It is created with mode 0600.

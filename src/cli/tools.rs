@@ -188,7 +188,7 @@ pub(crate) struct DiffOptions {
     #[arg(value_name = "A")]
     pub(crate) a: String,
 
-    /// The recording to compare with [default: the client leg of A with its server leg]
+    /// The other recording [default: the client leg of A with its server leg]
     #[arg(value_name = "B")]
     pub(crate) b: Option<String>,
 }

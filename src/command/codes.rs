@@ -131,7 +131,7 @@ mod tests {
             matters.any(|code| code.name() == kind.replace('_', "-"))
         });
         assert_eq!(pages.len() + shared.count(), all().count());
-        assert!(pages["login-stalled"].contains("whose turn it is"));
+        assert!(pages["login-stalled"].contains("has to send the next message"));
         assert!(!pages["login-stalled"].contains("The server has not accepted the client"));
     }
 
