@@ -14,6 +14,7 @@
 //! | [`impair`] | link impairment of whole datagrams, such as delay, loss and rate |
 //! | [`program`] | rules: conditions on messages, and actions |
 //! | [`diagnostic`] | errors, warnings and notes about a text |
+//! | [`wrap`] | text for people in lines of a given width |
 
 #![warn(missing_docs)]
 
@@ -24,6 +25,7 @@ pub mod explain;
 pub mod impair;
 pub mod program;
 pub mod syntax;
+pub mod wrap;
 
 mod check;
 mod dice;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use clap::builder::Resettable;
 use clap_complete::Shell;
+use teetap_rules::wrap::at_spaces;
 use teetap_tui::action::{Scope, TABLE};
 
 use crate::{
@@ -11,6 +12,9 @@ use crate::{
     exit::{self, Exit},
     output, settings,
 };
+
+/// Maximum width of the sentence below a term, in columns.
+const WIDTH: usize = 70;
 
 /// Environment variables without an option, and their meaning.
 const VARIABLES: [(&str, &str); 4] = [
@@ -88,27 +92,11 @@ fn table<'r>(rows: impl Iterator<Item = (&'r str, &'r str)>) -> Result<String, s
     let mut text = String::new();
     for (term, sentence) in rows {
         writeln!(text, "{term}")?;
-        for line in wrapped(sentence) {
+        for line in textwrap::wrap(sentence, at_spaces(WIDTH)) {
             writeln!(text, "    {line}")?;
         }
     }
     Ok(text)
-}
-
-/// Breaks a sentence into lines of less than 72 columns.
-fn wrapped(sentence: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in sentence.split_whitespace() {
-        if let Some(line) = lines.last_mut().filter(|line| line.len() + word.len() < 70) {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }
 
 fn environment(definition: &clap::Command) -> Result<String, std::fmt::Error> {

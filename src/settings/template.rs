@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction, Command};
+use teetap_rules::wrap::at_spaces;
 use teetap_tui::action::TABLE;
 
 use super::{USER_ONLY, file::KEYS, options};
@@ -92,17 +93,8 @@ fn example(name: &str, arg: &Arg) -> &'static str {
 
 /// Appends a comment, wrapped to [`WIDTH`] columns.
 fn comment(text: &str, page: &mut String) {
-    let mut line = String::from("#");
-    for word in text.split_whitespace() {
-        if line.chars().count() + 1 + word.chars().count() > WIDTH {
-            page.push_str(&line);
-            page.push('\n');
-            line = String::from("#");
-        }
-        line.push(' ');
-        line.push_str(word);
-    }
-    page.push_str(&line);
+    let options = at_spaces(WIDTH).initial_indent("# ").subsequent_indent("# ");
+    page.push_str(&textwrap::fill(text, options));
     page.push('\n');
 }
 

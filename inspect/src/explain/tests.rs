@@ -70,7 +70,7 @@ fn check(datagram: &[u8], readings: &[Explanation]) {
     for width in [0, 60, 79, text::WIDTH, 240] {
         for line in text::text(first(datagram, options(Secrets::Hide)), readings, width).lines() {
             assert!(
-                line.chars().count() <= width.max(text::MIN_WIDTH),
+                textwrap::core::display_width(line) <= width.max(text::MIN_WIDTH),
                 "{width}: {line}"
             );
             assert!(

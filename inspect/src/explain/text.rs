@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use teetap_rules::wrap::at_spaces;
 use teetap_wire::{Dir, Note, OpensNothing};
 
 use super::{ExplainRow, Explanation, Kind, Space, guard::pairs, shown};
@@ -208,45 +209,16 @@ fn wrap(page: Page, head: &str, text: &str, out: &mut String) {
     wrap_at(page, head, text, head.chars().count(), out);
 }
 
-/// Appends `head` and `text`; continuation lines start at column `indent`.
+/// Appends `head` and `text`; continuation lines start at column `indent`. A word longer than a line is split.
 fn wrap_at(page: Page, head: &str, text: &str, indent: usize, out: &mut String) {
-    let width = page.width;
-    let indent = indent.min(width - ROOM);
-    let mut line = head.to_owned();
-    let mut used = line.chars().count();
-    let mut fresh = true;
-    for word in text.split(' ') {
-        let mut word = word;
-        let mut len = word.chars().count();
-        let space = usize::from(!fresh);
-        if used + space + len > width && (!fresh || used > indent) && indent + len.min(20) <= width {
-            out.push_str(line.trim_end());
-            out.push('\n');
-            line = " ".repeat(indent);
-            used = indent;
-        } else if !fresh {
-            line.push(' ');
-            used += 1;
-        }
-        // A word longer than a line is split.
-        while used + len > width {
-            let room = width.saturating_sub(used).max(1);
-            let cut = word.char_indices().nth(room).map_or(word.len(), |(at, _)| at);
-            let (piece, rest) = word.split_at(cut);
-            line.push_str(piece);
-            out.push_str(&line);
-            out.push('\n');
-            line = " ".repeat(indent);
-            used = indent;
-            word = rest;
-            len = word.chars().count();
-        }
-        line.push_str(word);
-        used += len;
-        fresh = false;
+    let indent = " ".repeat(indent.min(page.width - ROOM));
+    let options = at_spaces(page.width)
+        .break_words(true)
+        .initial_indent(head)
+        .subsequent_indent(&indent);
+    for line in textwrap::wrap(text, options) {
+        let _never_fails = writeln!(out, "{}", line.trim_end());
     }
-    out.push_str(line.trim_end());
-    out.push('\n');
 }
 
 #[cfg(test)]

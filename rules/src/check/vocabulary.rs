@@ -12,6 +12,7 @@ use super::fact;
 use super::words::{self, ATOMS, VALUES, atom};
 use crate::program::profiles;
 use crate::syntax::{ACTIONS, LINK_WORDS, MODIFIERS, OPERATORS, Quantity, Unit};
+use crate::wrap::at_spaces;
 
 /// Width of the lists in columns.
 const WIDTH: usize = 76;
@@ -25,7 +26,7 @@ pub fn vocabulary() -> String {
     );
     let mut part = |head: &str, words: Vec<String>| {
         let _infallible = writeln!(page, "\n{head}");
-        wrap(&words, &mut page);
+        append(&words, &mut page);
     };
     let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
     part(
@@ -92,7 +93,7 @@ pub fn rule_vocabulary() -> String {
     let mut part = |head: &str, words: Vec<&str>| {
         let _infallible = writeln!(page, "\n{head}");
         let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-        wrap(&words, &mut page);
+        append(&words, &mut page);
     };
     part("Actions:", ACTIONS.to_vec());
     part("Modifiers:", MODIFIERS.to_vec());
@@ -136,18 +137,10 @@ fn written(code: Lint) -> String {
 }
 
 /// Appends words in lines of at most [`WIDTH`] columns, unless a single word is longer.
-fn wrap(words: &[String], out: &mut String) {
-    let mut column = 0;
-    for word in words {
-        if column > 0 && column + 2 + word.len() > WIDTH {
-            out.push('\n');
-            column = 0;
-        }
-        out.push_str("  ");
-        out.push_str(word);
-        column += 2 + word.len();
-    }
-    out.push('\n');
+fn append(words: &[String], page: &mut String) {
+    let options = at_spaces(WIDTH).initial_indent("  ").subsequent_indent("  ");
+    page.push_str(&textwrap::fill(&words.join("  "), options));
+    page.push('\n');
 }
 
 #[cfg(test)]

@@ -3,12 +3,13 @@
 //! Law: tree and bytes are linked by byte ranges of the message (id and fields). Secret fields show neither value nor
 //! bytes.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use teetap_inspect::{
     After, DecodedEvent, EventLines, Message, Reading, Style, Transits, expect::expectation, row,
 };
 use teetap_proxy::session::{EventKind, Origin};
+use teetap_rules::wrap::at_spaces;
 use teetap_wire::{
     Note, RangeOf, Severity,
     def::{Def, Record, Records, Registry, Secrets, Source},
@@ -67,19 +68,9 @@ pub struct Contents {
 
 /// Breaks a text between words into lines of at most `width` columns.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let Some(line) = lines.last_mut() else { break };
-        if line.is_empty() || line.chars().count() + 1 + word.chars().count() <= width {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines = textwrap::wrap(&text, at_spaces(width));
+    lines.into_iter().map(Cow::into_owned).collect()
 }
 
 impl Contents {
