@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use strum::VariantArray as _;
 use teetap_wire::Side;
 
 use crate::message::Message;
 
 /// A message, or a group of messages, that a peer sends by itself. The variants are in the order of a join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, strum::VariantArray)]
 pub enum Step {
     /// 0.7: the client requests a token.
     TokenRequest,
@@ -47,24 +48,7 @@ pub enum Step {
 
 impl Step {
     /// All steps, in their order.
-    pub const ALL: [Self; 16] = [
-        Self::TokenRequest,
-        Self::TokenReply,
-        Self::Connect,
-        Self::ConnectAccept,
-        Self::Accept,
-        Self::Info,
-        Self::MapChange,
-        Self::RequestMapData,
-        Self::MapData,
-        Self::Ready,
-        Self::ConReady,
-        Self::StartInfo,
-        Self::ReadyToEnter,
-        Self::EnterGame,
-        Self::Snapshot,
-        Self::Input,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the side that sends the messages of the step.
     #[must_use]

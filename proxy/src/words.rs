@@ -1,58 +1,21 @@
-//! Names of values: [`fmt::Display`] writes them, and [`Words::ALL`] finds the value of a name. Each name is
-//! defined once.
+//! Names of values in recordings: `Display` writes them and `FromStr` reads them.
 //!
 //! With the feature `io` a [`Word`] is serialised as its name.
-
-use std::fmt;
-
-use teetap_wire::{Dir, Proto, Side};
-
-/// A type with a fixed set of values, each of which has a name.
-pub trait Words: Copy + fmt::Display + 'static {
-    /// Every value.
-    const ALL: &'static [Self];
-
-    /// Returns the value with this name; `None` if no value has it.
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|value| is(name, value)).copied()
-    }
-}
-
-impl Words for Dir {
-    const ALL: &'static [Self] = &[Self::C2s, Self::S2c];
-}
-
-impl Words for Side {
-    const ALL: &'static [Self] = &[Self::Client, Self::Server];
-}
-
-impl Words for Proto {
-    const ALL: &'static [Self] = &Proto::ALL;
-}
 
 /// A value that serde writes and reads as its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word<T>(pub T);
-
-/// Returns true if `value` is displayed as `name`. Compares without allocating a string.
-fn is(name: &str, value: &impl fmt::Display) -> bool {
-    struct Rest<'a>(&'a str);
-    impl fmt::Write for Rest<'_> {
-        fn write_str(&mut self, part: &str) -> fmt::Result {
-            self.0 = self.0.strip_prefix(part).ok_or(fmt::Error)?;
-            Ok(())
-        }
-    }
-    let mut rest = Rest(name);
-    fmt::write(&mut rest, format_args!("{value}")).is_ok() && rest.0.is_empty()
-}
 
 #[cfg(feature = "io")]
 pub use serial::{UNKNOWN, deserialize, seconds, serialize, variants};
 
 #[cfg(feature = "io")]
 mod serial {
-    use std::{fmt, marker::PhantomData};
+    use std::{
+        fmt::{self, Display},
+        marker::PhantomData,
+        str::FromStr,
+    };
 
     use serde::{
         Deserialize, Deserializer, Serialize, Serializer,
@@ -60,18 +23,18 @@ mod serial {
         forward_to_deserialize_any,
     };
 
-    use super::{Word, Words};
+    use super::Word;
 
     /// Start of the error for a name that no value has, as a later version may write.
     pub const UNKNOWN: &str = "unknown word";
 
-    impl<T: Words> Serialize for Word<T> {
+    impl<T: Display> Serialize for Word<T> {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             serialize(&self.0, serializer)
         }
     }
 
-    impl<'de, T: Words> Deserialize<'de> for Word<T> {
+    impl<'de, T: FromStr> Deserialize<'de> for Word<T> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             deserialize(deserializer).map(Self)
         }
@@ -81,7 +44,7 @@ mod serial {
     ///
     /// # Errors
     /// Returns the errors of the serialiser.
-    pub fn serialize<T: Words, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(value)
     }
 
@@ -89,9 +52,9 @@ mod serial {
     ///
     /// # Errors
     /// [`UNKNOWN`] for a name that no value has; otherwise the errors of the deserialiser.
-    pub fn deserialize<'de, T: Words, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    pub fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
         struct Name<T>(PhantomData<T>);
-        impl<T: Words> de::Visitor<'_> for Name<T> {
+        impl<T: FromStr> de::Visitor<'_> for Name<T> {
             type Value = T;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -99,7 +62,8 @@ mod serial {
             }
 
             fn visit_str<E: de::Error>(self, name: &str) -> Result<T, E> {
-                T::named(name).ok_or_else(|| E::custom(format_args!("{UNKNOWN} {name:?}")))
+                name.parse()
+                    .map_err(|_| E::custom(format_args!("{UNKNOWN} {name:?}")))
             }
         }
         deserializer.deserialize_str(Name(PhantomData))

@@ -24,13 +24,13 @@ pub(crate) struct ScreenOptions {
 
     /// Use a theme in the terminal UI
     #[arg(long, value_name = "NAME", env = "TEETAP_THEME", default_value = "default", hide_env_values = true,
-        value_parser = PossibleValuesParser::new(Theme::ALL.map(|(name, _)| name)).map(theme))]
+        value_parser = PossibleValuesParser::new(Theme::NAMES.iter().copied()).map(theme))]
     theme: Theme,
 }
 
 /// Returns the theme called `name`, which clap has checked.
 fn theme(name: String) -> Theme {
-    Theme::named(&name).unwrap_or_default()
+    name.parse().unwrap_or_default()
 }
 
 impl ScreenOptions {

@@ -80,10 +80,8 @@ pub(crate) fn scrub(
 /// Refuses an output name with the ending of another format, since the output has the format of the input.
 fn check_ending(path: &Path, format: Format) -> Result<(), Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str());
-    let other = Format::ALL
-        .into_iter()
-        .find(|other| Some(other.ending()) == ending);
-    if other.is_none_or(|other| other == format) {
+    let other = Format::ALL.iter().find(|other| Some(other.ending()) == ending);
+    if other.is_none_or(|other| *other == format) {
         return Ok(());
     }
     let text = format!(

@@ -42,7 +42,7 @@ pub fn candidates(before: &str) -> Candidates {
             actions.chain(commands).collect()
         }
         "view" => View::ALL.iter().map(|view| (view.name(), "")).collect(),
-        "theme" => Theme::ALL.iter().map(|(name, _)| (*name, "")).collect(),
+        "theme" => Theme::NAMES.iter().map(|name| (*name, "")).collect(),
         "bind" if head.contains(' ') => actions.collect(),
         _ => Vec::new(),
     };

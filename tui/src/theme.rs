@@ -7,7 +7,19 @@ use teetap_inspect::Kind;
 use teetap_wire::Dir;
 
 /// A set of styles.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantArray,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Theme {
     /// For a dark background.
     #[default]
@@ -21,32 +33,15 @@ pub enum Theme {
 }
 
 impl Theme {
-    /// All themes with their names.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("default", Self::Default),
-        ("light", Self::Light),
-        ("mono", Self::Mono),
-        ("high-contrast", Self::HighContrast),
-    ];
-
-    /// Returns the theme of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(known, _)| *known == name)?;
-        Some(found.1)
-    }
-
-    /// Returns the name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        let found = Self::ALL.iter().find(|(_, theme)| *theme == self);
-        found.map_or("", |(name, _)| name)
-    }
+    /// All themes.
+    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    /// The names of all themes.
+    pub const NAMES: &'static [&'static str] = <Self as strum::VariantNames>::VARIANTS;
 
     /// Returns the theme after this one.
     #[must_use]
     pub fn next(self) -> Self {
-        let mut themes = Self::ALL.iter().cycle().map(|(_, theme)| *theme);
+        let mut themes = Self::ALL.iter().copied().cycle();
         themes.find(|theme| *theme == self);
         themes.next().unwrap_or_default()
     }
@@ -172,8 +167,11 @@ mod tests {
 
     #[test]
     fn themes_have_names_and_follow_each_other() {
-        for (name, theme) in Theme::ALL {
-            assert_eq!((Theme::named(name), theme.name()), (Some(theme), name));
+        for (name, theme) in Theme::NAMES.iter().zip(Theme::ALL) {
+            assert_eq!(
+                (name.parse(), theme.to_string()),
+                (Ok(*theme), (*name).to_owned())
+            );
         }
         let mut seen = vec![Theme::Default];
         while seen.len() < 4 {

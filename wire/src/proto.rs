@@ -5,19 +5,21 @@
 //!
 //! Out of scope: the messages inside chunks, which also differ between variants.
 
-use std::fmt;
-use std::str::FromStr;
-
 /// A variant of the connection protocol, as spoken on one leg.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, strum::Display, strum::EnumString)]
+#[strum(parse_err_fn = unknown, parse_err_ty = ParseProtoError)]
 pub enum Proto {
     /// 0.6.0 to 0.6.4, and every later 0.6 peer that fell back to it: no token anywhere.
+    #[strum(serialize = "0.6")]
     V6,
     /// 0.6.5: a token in the packet header, announced by a flag.
+    #[strum(serialize = "0.6.5")]
     V65,
     /// DDNet's 0.6: the token is the last four bytes of the payload, negotiated with the word `TKEN`.
+    #[strum(serialize = "ddnet")]
     Ddnet,
     /// 0.7, and DDNet speaking 0.7: always a token in the packet header.
+    #[strum(serialize = "0.7")]
     V7,
 }
 
@@ -171,21 +173,6 @@ impl Proto {
             Self::V7 => &V7,
         }
     }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::V6 => "0.6",
-            Self::V65 => "0.6.5",
-            Self::Ddnet => "ddnet",
-            Self::V7 => "0.7",
-        }
-    }
-}
-
-impl fmt::Display for Proto {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 /// The error for a text that is not the name of a [`Proto`].
@@ -193,24 +180,30 @@ impl fmt::Display for Proto {
 #[error("expected one of 0.6, 0.6.5, ddnet, 0.7")]
 pub struct ParseProtoError;
 
-impl FromStr for Proto {
-    type Err = ParseProtoError;
-
-    fn from_str(text: &str) -> Result<Self, ParseProtoError> {
-        Self::ALL
-            .into_iter()
-            .find(|proto| proto.name() == text)
-            .ok_or(ParseProtoError)
-    }
+const fn unknown(_: &str) -> ParseProtoError {
+    ParseProtoError
 }
 
 /// One of the two ends of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "snake_case")
 )]
+#[strum(serialize_all = "snake_case")]
 pub enum Side {
     /// The end that requested the connection.
     Client,
@@ -229,22 +222,26 @@ impl Side {
     }
 }
 
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        })
-    }
-}
-
 /// A direction of travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantArray,
+)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(rename_all = "snake_case")
 )]
+#[strum(serialize_all = "snake_case")]
 pub enum Dir {
     /// From the client to the server.
     C2s,
@@ -284,15 +281,6 @@ impl Dir {
     #[must_use]
     pub const fn receiver(self) -> Side {
         self.sender().other()
-    }
-}
-
-impl fmt::Display for Dir {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::C2s => "c2s",
-            Self::S2c => "s2c",
-        })
     }
 }
 

@@ -10,6 +10,7 @@ use std::{
     io::{BufRead, Read},
 };
 
+use strum::VariantArray as _;
 use teetap_wire::{Dir, Side};
 
 use teetap_proxy::session::{EventKind, Level, SessionId, State, Time, Traffic};
@@ -69,7 +70,7 @@ enum Input<R> {
 }
 
 /// The format of a recording, detected by its first bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Format {
     /// Classic pcap.
     Pcap,
@@ -81,7 +82,7 @@ pub enum Format {
 
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 3] = [Self::Pcap, Self::PcapNg, Self::JsonLines];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the file name ending.
     #[must_use]

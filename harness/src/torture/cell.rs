@@ -1,11 +1,13 @@
 //! The cells of the matrix: a message of the login, a fault, and the expected result.
 
+use strum::VariantArray as _;
 use teetap_wire::Proto;
 
 use super::login::{Login, LoginMessage};
 
 /// A fault of one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum Fault {
     /// The first copy is lost.
     Lose,
@@ -23,26 +25,12 @@ pub enum Fault {
 
 impl Fault {
     /// All faults, in the order of columns.
-    pub const ALL: [Self; 6] = [
-        Self::Lose,
-        Self::Drop,
-        Self::Dup,
-        Self::Delay,
-        Self::Swap,
-        Self::Corrupt,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the name, which is also the word of its rule.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Lose => "lose",
-            Self::Drop => "drop",
-            Self::Dup => "dup",
-            Self::Delay => "delay",
-            Self::Swap => "swap",
-            Self::Corrupt => "corrupt",
-        }
+        self.into_str()
     }
 }
 
@@ -61,7 +49,7 @@ impl Cell {
         let of = |step: &LoginMessage| {
             let step = step.clone();
             let fits = move |fault: &Fault| !(step.is_control && *fault == Fault::Swap);
-            Fault::ALL.into_iter().filter(fits).collect::<Vec<_>>()
+            Fault::ALL.iter().copied().filter(fits).collect::<Vec<_>>()
         };
         let cells = login.steps.iter().flat_map(|step| {
             of(step).into_iter().map(|fault| Self {
@@ -138,7 +126,7 @@ mod tests {
     #[test]
     fn every_rule_compiles() {
         let registry = teetap_wire::def::Registry::builtin();
-        for fault in Fault::ALL {
+        for &fault in Fault::ALL {
             for (name, vital) in [("sys.ready", true), ("sys.input", false), ("ctrl.connect", false)] {
                 let cell = cell(name, vital, Proto::Ddnet, fault);
                 if cell.step.is_control && fault == Fault::Swap {
@@ -171,7 +159,7 @@ mod tests {
             ("ctrl.connect_accept", false, Proto::V65, all),
             ("ctrl.connect_accept", false, Proto::Ddnet, all),
         ] {
-            let survived = Fault::ALL.into_iter();
+            let survived = Fault::ALL.iter().copied();
             let survived = survived.filter(|fault| cell(name, vital, proto, *fault).is_survived());
             let survived: Vec<_> = survived.map(Fault::name).collect();
             assert_eq!(survived.join(" "), expected, "{name} {vital} {proto:?}");
@@ -220,7 +208,8 @@ mod tests {
             let fits = |fault: &Fault| name != "ctrl.connect" || *fault != Fault::Swap;
             expected.extend(
                 Fault::ALL
-                    .into_iter()
+                    .iter()
+                    .copied()
                     .filter(fits)
                     .map(|fault| (name.to_owned(), fault)),
             );

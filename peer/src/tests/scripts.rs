@@ -51,7 +51,7 @@ fn world(variant: Variant, step: Step, action: Action) -> World {
 fn steps() -> impl Iterator<Item = (Variant, Step)> {
     let all = Variant::ALL
         .into_iter()
-        .flat_map(|variant| Step::ALL.map(|step| (variant, step)));
+        .flat_map(|variant| Step::ALL.iter().map(move |step| (variant, *step)));
     all.filter(|(variant, step)| has(*variant, *step))
 }
 

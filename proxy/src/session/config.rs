@@ -1,6 +1,6 @@
 //! The configuration of the core.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use teetap_wire::{Proto, def::Registry};
 
@@ -31,7 +31,8 @@ pub struct Config {
 }
 
 /// Which events the core emits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum Events {
     /// None: there are no watchers.
     Nothing,
@@ -40,14 +41,4 @@ pub enum Events {
     Odd,
     /// All events.
     All,
-}
-
-impl fmt::Display for Events {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Nothing => "nothing",
-            Self::Odd => "odd",
-            Self::All => "all",
-        })
-    }
 }

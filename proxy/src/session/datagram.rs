@@ -1,6 +1,6 @@
 //! Datagrams in events: the received bytes, the sent bytes, and the action on each chunk.
 
-use std::{fmt, net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
 
 use teetap_rules::{RuleId, impair::Lost};
 use teetap_wire::{Dir, Inflated, MAX_DATAGRAM, Notes, Packet, PacketError, Proto, Scratch, Seq, Side};
@@ -8,7 +8,6 @@ use teetap_wire::{Dir, Inflated, MAX_DATAGRAM, Notes, Packet, PacketError, Proto
 #[cfg(doc)]
 use super::ids::ListenerId;
 use super::ids::UpstreamId;
-use crate::words::Words;
 
 /// A datagram of a session.
 #[derive(Clone, Debug)]
@@ -218,7 +217,8 @@ pub struct Ends {
 }
 
 /// The origin of a datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Origin {
     /// A peer sent it.
     Peer,
@@ -229,21 +229,6 @@ pub enum Origin {
     /// The proxy created it: a handshake, a keepalive, or a retransmission of a message that the proxy has
     /// acked.
     Proxy,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Peer => "peer",
-            Self::Rule => "rule",
-            Self::User => "user",
-            Self::Proxy => "proxy",
-        })
-    }
-}
-
-impl Words for Origin {
-    const ALL: &'static [Self] = &[Self::Peer, Self::Rule, Self::User, Self::Proxy];
 }
 
 /// Record of one chunk of a received datagram: its number, the action on it, and its place in the sent
@@ -325,10 +310,6 @@ pub struct Transit {
     pub corrupted: Box<[u32]>,
 }
 
-impl Words for Lost {
-    const ALL: &'static [Self] = &Self::ALL;
-}
-
 /// Number of a message that the proxy holds, from 1; never reused in its session and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
@@ -339,7 +320,8 @@ impl Words for Lost {
 pub struct HeldId(pub NonZeroU32);
 
 /// The action taken on one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Action {
     /// Forwarded.
     Pass,
@@ -369,36 +351,6 @@ impl Action {
     pub const fn is_delivered(self) -> bool {
         !matches!(self, Self::Repeat | Self::Known | Self::Gap | Self::Refuse)
     }
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pass => "pass",
-            Self::Edit => "edit",
-            Self::Repeat => "repeat",
-            Self::Known => "known",
-            Self::Gap => "gap",
-            Self::Drop => "drop",
-            Self::Lose => "lose",
-            Self::Hold => "hold",
-            Self::Refuse => "refuse",
-        })
-    }
-}
-
-impl Words for Action {
-    const ALL: &'static [Self] = &[
-        Self::Pass,
-        Self::Edit,
-        Self::Repeat,
-        Self::Known,
-        Self::Gap,
-        Self::Drop,
-        Self::Lose,
-        Self::Hold,
-        Self::Refuse,
-    ];
 }
 
 /// Returns the part of a datagram that receivers read: at most the first 1400 bytes.

@@ -18,7 +18,6 @@ use super::{
     time::Time,
     waiting::HeldMessage,
 };
-use crate::words::Words;
 
 /// An event that the core emits.
 #[derive(Clone, Debug)]
@@ -79,7 +78,8 @@ impl fmt::Display for Answer {
 }
 
 /// State of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum State {
     /// The client sent CONNECT; the server has not accepted it yet.
     Opening,
@@ -100,21 +100,6 @@ impl From<State> for SessionState {
             State::Closed => Self::Closed,
         }
     }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Opening => "opening",
-            Self::Online => "online",
-            Self::Closing => "closing",
-            Self::Closed => "closed",
-        })
-    }
-}
-
-impl Words for State {
-    const ALL: &'static [Self] = &[Self::Opening, Self::Online, Self::Closing, Self::Closed];
 }
 
 /// A change of a session's state.

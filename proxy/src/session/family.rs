@@ -1,17 +1,15 @@
 //! The two families of protocols. Peers of different families do not understand each other.
 
-use std::fmt;
-
 use teetap_wire::Proto;
 
-use crate::words::Words;
-
 /// A family of protocols.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString)]
 pub enum Family {
     /// 0.6 with or without tokens, and DDNet's protocol.
+    #[strum(serialize = "0.6")]
     Six,
     /// 0.7.
+    #[strum(serialize = "0.7")]
     Seven,
 }
 
@@ -24,19 +22,6 @@ impl Family {
             Proto::V7 => Self::Seven,
         }
     }
-}
-
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Six => "0.6",
-            Self::Seven => "0.7",
-        })
-    }
-}
-
-impl Words for Family {
-    const ALL: &'static [Self] = &[Self::Six, Self::Seven];
 }
 
 /// The families that a server speaks; `None` if unknown.

@@ -13,29 +13,29 @@ use super::{
     stranger::{OpensNothing, Sentence, start},
     waiting::ReleaseReason,
 };
-use crate::words::{Word, Words};
+use crate::words::Word;
 
 /// The level of a notice.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 pub enum Level {
     /// An event that explains later ones.
     #[default]
     Info,
     /// Something is probably wrong.
     Warning,
-}
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-        })
-    }
-}
-
-impl Words for Level {
-    const ALL: &'static [Self] = &[Self::Info, Self::Warning];
 }
 
 /// Defines the enum from a table: `Variant "kind" Level { values } => "sentence", arguments;`.

@@ -5,12 +5,6 @@ use std::fmt::{self, Write as _};
 
 pub use teetap_wire::OpensNothing;
 
-use crate::words::Words;
-
-impl Words for OpensNothing {
-    const ALL: &'static [Self] = Self::ALL;
-}
-
 /// Returns the first bytes of a datagram, in hex, as a notice displays them.
 pub(super) fn start(what: OpensNothing, datagram: &[u8]) -> Box<str> {
     let mut hex = String::new();

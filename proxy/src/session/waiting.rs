@@ -1,11 +1,8 @@
 //! A held message as displayed by commands and notices.
 
-use std::fmt;
-
 use teetap_wire::{Dir, Proto};
 
 use super::{datagram::HeldId, ids::SessionId, time::Time};
-use crate::words::Words;
 
 /// A message that the proxy holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +29,8 @@ pub struct HeldMessage {
 }
 
 /// The reason why a message is no longer held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString)]
+#[strum(serialize_all = "snake_case")]
 pub enum ReleaseReason {
     /// A command released it.
     Released,
@@ -40,18 +38,4 @@ pub enum ReleaseReason {
     Timeout,
     /// A command dropped it.
     Dropped,
-}
-
-impl fmt::Display for ReleaseReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Released => "released",
-            Self::Timeout => "timeout",
-            Self::Dropped => "dropped",
-        })
-    }
-}
-
-impl Words for ReleaseReason {
-    const ALL: &'static [Self] = &[Self::Released, Self::Timeout, Self::Dropped];
 }

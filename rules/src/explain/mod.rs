@@ -39,7 +39,7 @@ pub fn explain(statement: &Statement) -> String {
 fn explain_rule(rule: &Rule) -> String {
     let mut parts = Vec::new();
     let mut done = String::new();
-    for step in RuleStep::ALL {
+    for &step in RuleStep::ALL {
         match step {
             RuleStep::Actions => {
                 let actions = rule.actions.iter();

@@ -1,7 +1,6 @@
 //! The effect of one link line on one datagram, and counts of effects.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use teetap_wire::Dir;
 
@@ -106,7 +105,8 @@ impl Tally {
 }
 
 /// Cause of a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Lost {
     /// `loss`
     Loss,
@@ -116,20 +116,4 @@ pub enum Lost {
     Queue,
     /// The link queue of one direction is full.
     Full,
-}
-
-impl Lost {
-    /// All causes.
-    pub const ALL: [Self; 4] = [Self::Loss, Self::Blackhole, Self::Queue, Self::Full];
-}
-
-impl fmt::Display for Lost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Loss => "loss",
-            Self::Blackhole => "blackhole",
-            Self::Queue => "queue",
-            Self::Full => "full",
-        })
-    }
 }

@@ -3,12 +3,22 @@
 //! Law: uses only additions, multiplications, divisions and square roots, which IEEE 754 defines to the last bit. The
 //! same draw gives the same delay on every machine.
 
-use std::fmt;
-
 use super::draw::{Draws, Purpose};
 
 /// A distribution with mean 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    strum::VariantArray,
+    strum::Display,
+    strum::EnumString,
+    strum::VariantNames,
+)]
+#[strum(serialize_all = "lowercase")]
 pub enum Shape {
     /// Uniform from -1 to 1.
     #[default]
@@ -22,20 +32,6 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// All shapes.
-    pub const ALL: [Self; 4] = [Self::Uniform, Self::Normal, Self::Pareto, Self::ParetoNormal];
-
-    /// Returns the keyword in link lines.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Uniform => "uniform",
-            Self::Normal => "normal",
-            Self::Pareto => "pareto",
-            Self::ParetoNormal => "paretonormal",
-        }
-    }
-
     /// Returns the value for a draw.
     pub(super) fn value(self, draws: Draws) -> f64 {
         let first = draws.fraction(Purpose::Jitter);
@@ -48,12 +44,6 @@ impl Shape {
                 (0.25 * normal + 0.75 * pareto(first)) / MIXED
             }
         }
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

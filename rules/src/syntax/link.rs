@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::time::Duration;
+use strum::VariantNames as _;
 
 use teetap_wire::def::suggest;
 use winnow::combinator::opt;
@@ -330,10 +331,10 @@ fn jitter(i: &mut Input<'_>) -> Parsed<Jitter> {
     let spread = time(i, "jitter 10ms", MAX_DELAY)?;
     blank(i)?;
     let name = first(rest(i));
-    let shape = Shape::ALL.into_iter().find(|shape| shape.name() == name);
+    let shape = name.parse::<Shape>().ok();
     if shape.is_some() {
         word(i)?;
-    } else if let Some(meant) = suggest(name, Shape::ALL.iter().map(|shape| shape.name()))
+    } else if let Some(meant) = suggest(name, Shape::VARIANTS.iter().copied())
         && !LINK_WORDS.contains(&name)
         && suggest(name, LINK_WORDS).is_none()
     {

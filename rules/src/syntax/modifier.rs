@@ -217,7 +217,7 @@ fn scope(i: &mut Input<'_>) -> Parsed<Scope> {
 /// Formats each modifier after a blank, in the order in which they are applied.
 impl fmt::Display for Modifiers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for step in RuleStep::ALL {
+        for &step in RuleStep::ALL {
             self.print(step, f)?;
         }
         match self.scope {

@@ -3,8 +3,10 @@
 //! Law: `fmt` prints modifiers in this order, `--explain` explains rules in it, the manual lists it, and the program
 //! follows it for every message, retransmission and timer.
 
+use strum::VariantArray as _;
+
 /// A step of a rule. Each step sees only the messages that pass the previous steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::VariantArray)]
 pub enum RuleStep {
     /// Checks that the window of the rule is open.
     Window,
@@ -28,17 +30,7 @@ pub enum RuleStep {
 
 impl RuleStep {
     /// All steps in order.
-    pub const ALL: [Self; 9] = [
-        Self::Window,
-        Self::Condition,
-        Self::Skip,
-        Self::Every,
-        Self::Chance,
-        Self::First,
-        Self::Max,
-        Self::Actions,
-        Self::End,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the keywords that configure this step; empty for the actions and the end of the search.
     #[must_use]

@@ -352,11 +352,11 @@ fn the_manual_has_the_order() {
             (cells[1].to_owned(), words.collect())
         })
         .collect();
-    let steps = RuleStep::ALL.map(|step| {
+    let steps = RuleStep::ALL.iter().map(|step| {
         let words = step.words().iter().map(|word| (*word).to_owned());
         (format!("{step:?}").to_lowercase(), words.collect::<Vec<_>>())
     });
-    assert_eq!(rows, steps);
+    assert_eq!(rows, steps.collect::<Vec<_>>());
 }
 
 /// `fmt` prints the modifiers, and `--explain` explains a rule, in the order in which they are applied.

@@ -141,7 +141,7 @@ impl Table {
         let room = columns.map_or(0, |columns| columns.saturating_sub(widest + cells + 1));
         let has_why = room >= LEAST_WHY;
         let _infallible = write!(page, "{:<widest$}", "");
-        for fault in Fault::ALL {
+        for &fault in Fault::ALL {
             let _infallible = write!(page, " {:<1$}", fault.name(), COLUMN - 1);
         }
         if has_why {
@@ -153,7 +153,7 @@ impl Table {
             let _infallible = write!(page, "{:<widest$}", short(&step.label(), widest));
             // Spaces are added before the next word, so that no line ends with spaces.
             let mut spaces = 1;
-            for fault in Fault::ALL {
+            for &fault in Fault::ALL {
                 let is_meant = |tried: &&CellResult| tried.cell.step == *step && tried.cell.fault == fault;
                 let cell = self.results.tried.iter().find(is_meant);
                 let (word, ink) = cell.map_or(("-".to_owned(), TextColor::Faint), |tried| {

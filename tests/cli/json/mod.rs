@@ -17,15 +17,13 @@ use std::{
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use serde_json::{Value, json};
+use strum::VariantArray as _;
 use teetap_capture::Item;
 use teetap_inspect::{Decoder, Style, Verbosity, jsonl};
 use teetap_kit::binary;
-use teetap_proxy::{
-    session::{
-        Action, Answer, CommandId, Datagram, Event, EventKind, HeldId, HeldMessage, Level, Notice, Origin,
-        Placed, SentAt, SessionId, Time, Transit,
-    },
-    words::Words,
+use teetap_proxy::session::{
+    Action, Answer, CommandId, Datagram, Event, EventKind, HeldId, HeldMessage, Level, Notice, Origin,
+    Placed, SentAt, SessionId, Time, Transit,
 };
 use teetap_rules::{RuleId, impair::Lost};
 use teetap_wire::{Dir, Proto, Seq, def::Registry};
@@ -424,7 +422,7 @@ fn the_rules_place_and_hold_of_messages_are_of_the_schema_and_read_back() {
         ..Placed::new(Some(Seq::new(1023)), Action::Edit)
     };
     let mut placed = vec![most];
-    placed.extend(Action::ALL.iter().map(|action| Placed::new(None, *action)));
+    placed.extend(Action::VARIANTS.iter().map(|action| Placed::new(None, *action)));
     let mut datagram = Datagram::new(
         Dir::C2s,
         Proto::V7,
@@ -460,8 +458,8 @@ fn what_link_lines_did_is_of_the_schema_and_read_back() {
         corrupted: [0, u32::MAX].into(),
     };
     let mut link = vec![most];
-    link.extend(Lost::ALL.map(|lost| Transit {
-        lost: Some(lost),
+    link.extend(Lost::VARIANTS.iter().map(|lost| Transit {
+        lost: Some(*lost),
         ..Transit::default()
     }));
     let sent = [&bytes[..]].into_iter();

@@ -1,9 +1,11 @@
 //! State of the statistics: the first graph, and the cursor in the tables.
 
+use strum::VariantArray as _;
+
 use super::cursor::Cursor;
 
 /// A graph over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::VariantArray)]
 pub enum Graph {
     /// Round-trip times of both legs.
     #[default]
@@ -24,15 +26,7 @@ pub enum Graph {
 
 impl Graph {
     /// All graphs in their default order.
-    pub const ALL: [Self; 7] = [
-        Self::Trips,
-        Self::NumbersC2s,
-        Self::NumbersS2c,
-        Self::Rate,
-        Self::Snapshots,
-        Self::Intervals,
-        Self::Margins,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 }
 
 /// State of the statistics.
@@ -50,7 +44,7 @@ impl Stats {
     /// Returns the graphs in the order in which they are drawn.
     pub fn graphs(&self) -> impl Iterator<Item = Graph> + use<> {
         let count = Graph::ALL.len();
-        Graph::ALL.into_iter().cycle().skip(self.first).take(count)
+        Graph::ALL.iter().copied().cycle().skip(self.first).take(count)
     }
 
     /// Makes the next or previous graph the first one.

@@ -1,7 +1,9 @@
 //! Views, and the panes in them.
 
+use strum::VariantArray as _;
+
 /// A part of the screen that can be focused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
 pub enum Pane {
     /// Message list.
     List,
@@ -27,18 +29,7 @@ pub enum Pane {
 
 impl Pane {
     /// All panes.
-    pub const ALL: &'static [Self] = &[
-        Self::List,
-        Self::Tree,
-        Self::Hex,
-        Self::Queue,
-        Self::Rules,
-        Self::Sessions,
-        Self::Ladder,
-        Self::Snapshot,
-        Self::Stats,
-        Self::Log,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the name as used in titles.
     #[must_use]

@@ -75,8 +75,7 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
             timeline.seek(place);
         }
         "theme" => {
-            let names = Theme::ALL.map(|(name, _)| name);
-            app.look.theme = Theme::named(rest).ok_or_else(|| unknown("theme", rest, &names))?;
+            app.look.theme = rest.parse().map_err(|_| unknown("theme", rest, Theme::NAMES))?;
         }
         "bind" => {
             let (key, action) = rest.split_once(' ').ok_or(CommandError::Bind)?;

@@ -137,7 +137,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
         | Action::AllSessions => session::apply(app, action)?,
         Action::Theme => {
             app.look.theme = app.look.theme.next();
-            app.dialog.say(format!("theme {}", app.look.theme.name()));
+            app.dialog.say(format!("theme {}", app.look.theme));
         }
         Action::Back => pane::back(app)?,
         Action::Quit => {

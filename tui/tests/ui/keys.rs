@@ -121,7 +121,7 @@ fn the_help_is_searched_and_runs_what_is_chosen() {
     press(&mut app, "enter");
     type_text(&mut app, "light");
     press(&mut app, "enter");
-    assert_eq!(app.look.theme.name(), "light");
+    assert_eq!(app.look.theme.to_string(), "light");
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_command_is_completed_and_a_wrong_one_can_be_corrected() {
     press(&mut app, "ctrl-w");
     type_text(&mut app, "mono");
     press(&mut app, "enter");
-    assert!(app.dialog.overlay.is_none() && app.look.theme.name() == "mono");
+    assert!(app.dialog.overlay.is_none() && app.look.theme.to_string() == "mono");
     press(&mut app, ": up");
     assert!(draw(&mut app, (80, 24)).contains(":theme mono"));
     press(&mut app, "ctrl-u");

@@ -7,11 +7,13 @@
 
 use std::fmt;
 
+use strum::VariantArray as _;
+
 use super::{Refusal, Release, Stage, message, messages};
 use crate::{Proto, Side};
 
 /// The ways in which a client joins a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, strum::VariantArray)]
 pub enum JoinKind {
     /// 0.6 without tokens, as in 0.6.4.
     Plain,
@@ -105,14 +107,7 @@ const CHALLENGE: &[JoinStep] = &[
 
 impl JoinKind {
     /// All kinds.
-    pub const ALL: [Self; 6] = [
-        Self::Plain,
-        Self::Token,
-        Self::Ddnet,
-        Self::Seven,
-        Self::DdnetSeven,
-        Self::Challenge,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the kind of a join in this protocol with a server that is DDNet or not, unless the server sends a
     /// challenge.

@@ -124,7 +124,7 @@ const SIX: &[Release] = &[Teeworlds064, Teeworlds065];
 const TEEWORLDS: &[Release] = &[Teeworlds064, Teeworlds065, Teeworlds075];
 const DDNET: &[Release] = &[Ddnet16, Ddnet20];
 const BEFORE_20: &[Release] = &[Teeworlds064, Teeworlds065, Teeworlds075, Ddnet16];
-const ALL: &[Release] = &Release::ALL;
+const ALL: &[Release] = Release::ALL;
 const ANY: (Stage, Stage) = (PreAuth, Ingame);
 
 const SERVER: MessageRow = MessageRow {

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use strum::VariantArray as _;
+
 use crate::Proto;
 
 /// A release whose source code the table was read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, strum::VariantArray)]
 pub enum Release {
     /// Teeworlds 0.6.4. Older releases of 0.6 check no acks.
     Teeworlds064,
@@ -21,13 +23,7 @@ pub enum Release {
 
 impl Release {
     /// All releases, oldest first.
-    pub const ALL: [Self; 5] = [
-        Self::Teeworlds064,
-        Self::Teeworlds065,
-        Self::Teeworlds075,
-        Self::Ddnet16,
-        Self::Ddnet20,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the name and number.
     #[must_use]

@@ -35,14 +35,16 @@ macro_rules! strangers {
     ($($(#[$doc:meta])* $variant:ident $word:literal $part:ident $text:literal)*) => {
         /// The kind of a datagram from an address without a session that does not open a session. One table defines the
         /// name and the sentence of each kind.
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(
+            Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, strum::EnumString, strum::VariantArray,
+        )]
         pub enum OpensNothing {
-            $($(#[$doc])* $variant,)*
+            $($(#[$doc])* #[strum(serialize = $word)] $variant,)*
         }
 
         impl OpensNothing {
             /// All kinds.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+            pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
 
             const fn row(self) -> (&'static str, NoSessionGroup, &'static str) {
                 match self {

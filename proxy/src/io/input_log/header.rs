@@ -12,7 +12,7 @@ use teetap_wire::{Proto, def::Registry};
 use super::Hex;
 use crate::{
     session::{Config, Events, Route},
-    words::{Word, Words},
+    words::Word,
 };
 
 /// The version of the format that is written.
@@ -168,10 +168,6 @@ impl Definitions {
 
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
-}
-
-impl Words for Events {
-    const ALL: &'static [Self] = &[Self::Nothing, Self::Odd, Self::All];
 }
 
 impl fmt::Display for End {

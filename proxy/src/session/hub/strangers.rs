@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use strum::VariantArray as _;
+
 use super::Hub;
 use crate::session::{
     ClientAddr, EventKind, Notice, SessionId, Time,
@@ -19,12 +21,13 @@ const WINDOW: Duration = Duration::from_secs(5);
 /// The counts of notices about strangers.
 #[derive(Debug, Default)]
 pub(super) struct Strangers {
-    kinds: [Count; Kind::ALL.len()],
+    kinds: [Count; Kind::VARIANTS.len()],
     alarm: Alarm,
 }
 
 /// A kind of notice that strangers can cause.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Kind {
     UnknownSender,
     ProtocolRefused,
@@ -43,33 +46,6 @@ struct Count {
     until: Option<Time>,
     emitted: u32,
     suppressed: u64,
-}
-
-impl Kind {
-    const ALL: [Self; 8] = [
-        Self::UnknownSender,
-        Self::ProtocolRefused,
-        Self::HalfOpenLimit,
-        Self::AnsweredByProxy,
-        Self::DroppedByProxy,
-        Self::RelayLimit,
-        Self::Candidate,
-        Self::OtherProtocol,
-    ];
-
-    /// Returns the name of the kind.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::UnknownSender => "unknown_sender",
-            Self::ProtocolRefused => "protocol_refused",
-            Self::HalfOpenLimit => "half_open_limit",
-            Self::AnsweredByProxy => "answered_by_proxy",
-            Self::DroppedByProxy => "dropped_by_proxy",
-            Self::RelayLimit => "relay_limit",
-            Self::Candidate => "candidate",
-            Self::OtherProtocol => "other_protocol",
-        }
-    }
 }
 
 impl Hub {
@@ -108,7 +84,7 @@ impl Hub {
     pub(super) fn on_strangers(&mut self) {
         let now = self.env.now;
         self.strangers.alarm.clear();
-        for (kind, count) in Kind::ALL.into_iter().zip(&mut self.strangers.kinds) {
+        for (kind, count) in Kind::VARIANTS.iter().zip(&mut self.strangers.kinds) {
             let Some(until) = count.until else { continue };
             if until > now {
                 self.timers
@@ -117,7 +93,7 @@ impl Hub {
             }
             let Count { suppressed, .. } = std::mem::take(count);
             if suppressed > 0 {
-                let of = kind.name().into();
+                let of = <&str>::from(kind).into();
                 let notice = Notice::Suppressed {
                     of,
                     count: suppressed,

@@ -90,7 +90,7 @@ fn jitter_has_the_asked_distribution() {
     // With 10 000 values, one sample in a hundred has a larger distance.
     let count: usize = 10_000;
     let limit = 1.63 / (count as f64).sqrt();
-    for shape in Shape::ALL {
+    for &shape in <Shape as strum::VariantArray>::VARIANTS {
         let late = line(|line| {
             line.delay = Some(ms(100));
             line.jitter = Some(Jitter {
@@ -143,7 +143,7 @@ fn jitter_has_the_asked_distribution() {
 /// The mean and the standard deviation are as configured in the line.
 #[test]
 fn jitter_has_the_asked_mean_and_deviation() {
-    for shape in Shape::ALL {
+    for &shape in <Shape as strum::VariantArray>::VARIANTS {
         let late = line(|line| {
             line.delay = Some(ms(100));
             line.jitter = Some(Jitter {

@@ -183,7 +183,7 @@ fn messages_are_taken_in_the_order_of_a_join() {
     let judge =
         |release, name, stage, vital| message(release, Side::Server, name).map(|row| row.judge(stage, vital));
     let acts = |verdict| matches!(verdict, MessageVerdict::Acts(_));
-    for release in Release::ALL {
+    for &release in Release::ALL {
         let mut stage = Stage::Auth;
         for name in ["info", "ready", "enter_game"] {
             let early = judge(release, "enter_game", stage, true);

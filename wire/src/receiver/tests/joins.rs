@@ -97,10 +97,7 @@ fn the_messages_follow_from_the_answers() {
 /// A client that sends its messages in this order enters the game, and no message is accepted before its turn.
 #[test]
 fn each_step_of_the_client_leads_to_the_next_stage() {
-    for kind in JoinKind::ALL
-        .into_iter()
-        .filter(|kind| *kind != JoinKind::Challenge)
-    {
+    for kind in JoinKind::ALL.iter().filter(|kind| **kind != JoinKind::Challenge) {
         let mut stage = kind.first_stage();
         let steps: Vec<_> = kind
             .steps()

@@ -133,6 +133,6 @@ fn names(receiver: Receiver, leg: &Leg, datagram: &[u8]) -> Vec<&'static str> {
 fn receivers() -> impl Iterator<Item = Receiver> {
     let sides = [Side::Client, Side::Server];
     Release::ALL
-        .into_iter()
-        .flat_map(move |release| sides.map(|side| Receiver::new(release, side)))
+        .iter()
+        .flat_map(move |release| sides.map(|side| Receiver::new(*release, side)))
 }

@@ -44,7 +44,7 @@ impl Example {
     }
 }
 
-const ALL: &[Release] = &Release::ALL;
+const ALL: &[Release] = Release::ALL;
 const SIXES: &[Release] = &[Teeworlds064, Teeworlds065, Ddnet16, Ddnet20];
 const OLD: &[Release] = &[Teeworlds064, Teeworlds065];
 const TEEWORLDS: &[Release] = &[Teeworlds064, Teeworlds065, Teeworlds075];
