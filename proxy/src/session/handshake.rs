@@ -311,7 +311,9 @@ mod tests {
                     let by = if accepted.is_traffic { " by traffic" } else { "" };
                     Some(format!("{}{has_token}{by}", accepted.proto))
                 }
-                HandshakeStep::Refused(reason) => Some(format!("refused: {}", String::from_utf8_lossy(&reason))),
+                HandshakeStep::Refused(reason) => {
+                    Some(format!("refused: {}", String::from_utf8_lossy(&reason)))
+                }
             }
         };
         let effects = ANSWERS
