@@ -387,7 +387,7 @@ fn rules_end_the_run_and_mark_messages() {
                 dir: Some(Word(Dir::S2c)),
                 message: Some("sv_motd".into()),
             },
-            failed(&why("it did not come"), true, Dir::C2s, "cl_say"),
+            failed(&why("it was not received"), true, Dir::C2s, "cl_say"),
             failed(&why("the session ended first"), true, Dir::C2s, "cl_say"),
         ];
         assert_eq!(bench.notices, expected, "{:?}", bench.kind);
