@@ -11,13 +11,10 @@ use teetap_tui::{Action, action::TABLE, keymap::KeyPress};
 use teetap_wire::def::suggest;
 use toml::de::{DeTable, DeValue};
 
-use super::{Level, USER_ONLY, mistake::Mistake, options};
+use super::{KEYS, Level, USER_ONLY, mistake::Mistake, options};
 
 /// Maximum bytes of a file.
 const LARGEST: u64 = 1 << 20;
-
-/// Name of the table of keys.
-pub(super) const KEYS: &str = "keys";
 
 /// A key of the screen that is bound to an action.
 pub(crate) type Bound = (KeyPress, Action);

@@ -3,7 +3,7 @@
 use teetap_tui::keymap::UnknownKey;
 use teetap_wire::printable;
 
-use super::file::KEYS;
+use super::KEYS;
 
 /// A mistake in one line of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

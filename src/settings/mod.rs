@@ -9,7 +9,6 @@ mod in_force;
 mod mistake;
 mod template;
 
-use file::KEYS;
 pub(crate) use file::{Bound, File, Setting};
 pub(crate) use in_force::{InForce, repeated, sentence};
 pub(crate) use template::template;
@@ -21,6 +20,9 @@ use std::{
 };
 
 use clap::{Arg, ArgMatches, Command, parser::ValueSource};
+
+/// Name of the table of keys in a file.
+const KEYS: &str = "keys";
 
 /// Name of the file in a project folder.
 pub(crate) const PROJECT: &str = "teetap.toml";

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 use teetap_rules::wrap::at_spaces;
 use teetap_tui::action::TABLE;
 
-use super::{USER_ONLY, file::KEYS, options};
+use super::{KEYS, USER_ONLY, options};
 
 /// Maximum width of a comment, in columns.
 const WIDTH: usize = 100;
