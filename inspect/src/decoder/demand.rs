@@ -9,11 +9,7 @@ use teetap_rules::{
 use teetap_wire::{Dir, Proto};
 
 use super::Decoder;
-use crate::{Reading, Subscribers, subscribers::Selected};
-
-/// Highest ordinal of a datagram that can identify its sender. High enough that the introduction may be lost and sent
-/// again.
-const INTRODUCTIONS: u64 = 64;
+use crate::{Reading, Subscribers, reading::INTRODUCTIONS, subscribers::Selected};
 
 /// Needs of the watchers in addition to their filters.
 pub(super) struct Demand {

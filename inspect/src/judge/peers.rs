@@ -8,11 +8,7 @@ use teetap_wire::{
     receiver::{Identified, Signs, identify},
 };
 
-use crate::{Layer, Message, Reading};
-
-/// Highest ordinal of a datagram that can identify its sender. High enough that the introduction may be lost and sent
-/// again.
-const INTRODUCTIONS: u64 = 64;
+use crate::{Layer, Message, Reading, reading::INTRODUCTIONS};
 
 /// Messages that state the version of a DDNet client. DDNet clients send the legacy message to servers of any kind.
 const VERSIONS: [&str; 2] = ["client_version", "cl_is_ddnet_legacy"];

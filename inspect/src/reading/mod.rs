@@ -16,6 +16,10 @@ pub use message::{Layer, Message, MessageOutcome};
 
 use crate::stream::Detail;
 
+/// Highest ordinal of a datagram that can identify its sender. High enough that the introduction may be lost and sent
+/// again.
+pub(crate) const INTRODUCTIONS: u64 = 64;
+
 /// A decoded datagram.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {

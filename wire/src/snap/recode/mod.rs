@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use super::delta::{Counts, Delta};
 use super::forms::{Forms, Head, Meaning};
+use super::kept::REMEMBERED;
 use super::parts::Parts;
 use super::snapshot::{ItemKey, Snapshot};
 use super::{MAX_PARTS, PART};
@@ -28,9 +29,6 @@ use ticks::{Base, Ticks};
 use write::Writer;
 
 pub use write::TooLarge;
-
-/// The number of ticks after which a server has forgotten a snapshot (`server.cpp`, `DoSnapshot`: 3 s).
-const REMEMBERED: i32 = 150;
 
 /// The new ints of an item. Must have the same number of ints as the item.
 #[derive(Debug, Clone, PartialEq, Eq)]
