@@ -1,4 +1,4 @@
-//! Tests of rules that are tried on recorded messages: what they would have done, in words.
+//! Tests that a dry run prints the actions that rules would have taken on recorded messages.
 
 use teetap_wire::control as ctrl;
 
@@ -188,7 +188,7 @@ fn rules_act_at_their_times() {
     assert_eq!(stage.client(4100, &[]), [""; 0]);
 }
 
-/// At its end a session shows what its rules still expected.
+/// The end of a session reports the messages that its rules still expected.
 #[test]
 fn rules_report_what_did_not_happen() {
     for (messages, is_met) in [

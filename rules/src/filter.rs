@@ -41,7 +41,8 @@ impl Filter {
         Self::new(expr, Vec::new(), program, diagnostics, registry)
     }
 
-    /// Checks a condition of a rule about messages other than those that the rule acts on.
+    /// Checks a condition of a rule about messages on which the rule does not act, such as the condition of `expect`. The
+    /// condition may read the variables of all rules.
     pub(crate) fn check_with(
         expr: Expr,
         registry: &Registry,

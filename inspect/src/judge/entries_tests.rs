@@ -1,4 +1,4 @@
-//! What the judge keeps of a session: which sessions give way, and what a repeated oddity changes.
+//! Tests of the sessions and oddities that the judge keeps, and of the silences that it reports.
 
 use std::time::Duration;
 

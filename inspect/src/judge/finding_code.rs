@@ -26,7 +26,7 @@ pub(super) enum PossibleCause {
     Proxy,
 }
 
-/// The role of a finding when a failure is explained.
+/// The kind of cause of a finding: a mistake of a peer, an earlier mistake, or the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// A peer did something wrong.
@@ -37,7 +37,7 @@ pub enum Role {
     Network,
 }
 
-macro_rules! matters {
+macro_rules! finding_codes {
     ($($variant:ident $name:literal $severity:ident $role:ident;)*) => {
         /// An oddity that no single datagram shows. One table defines the name, severity and role of each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,7 +58,7 @@ macro_rules! matters {
     };
 }
 
-matters! {
+finding_codes! {
     ShortTokenRequest   "short-token-request"  Error   Fault;
     ForeignToken        "foreign-token"        Warning Fault;
     OpensNothing        "opens-nothing"        Error   Fault;

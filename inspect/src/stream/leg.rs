@@ -1,9 +1,9 @@
 //! Tracks the datagrams that the proxy sends to each peer.
 //!
-//! Law: the state of a leg is the same as if it were computed from a capture between the proxy and the peer. A message
-//! that a rule or a link line loses is not sent on the leg, a delayed datagram is sent when it leaves the proxy, and
-//! sequence numbers are the ones on the leg. Therefore a run, its recording and a capture of the leg alone have the
-//! same notes. In a capture by another program, both legs have the same datagrams.
+//! Law: the state of a leg is the same as if it were computed from a capture between the proxy and the peer. If a rule or
+//! a link line loses a message, the leg never sees it. A delayed datagram counts from the time at which the proxy sends
+//! it, with the sequence numbers that the proxy wrote. Therefore a run, its recording and a capture of the leg alone
+//! have the same notes. In a capture by another program, both legs have the same datagrams.
 //!
 //! Memory is bounded: at most [`LATE`] delayed datagrams per direction.
 

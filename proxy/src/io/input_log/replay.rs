@@ -9,7 +9,7 @@ use super::{
 };
 use crate::session::{Hub, Time};
 
-/// Definitions for a run, or the errors in the ones of the log.
+/// The definitions with which a log is replayed, or the errors in the definitions that the log contains.
 pub type Loaded = Result<&'static Registry, Vec<DefError>>;
 
 /// The functions that read the texts in a log.

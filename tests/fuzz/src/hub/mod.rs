@@ -38,7 +38,7 @@ enum Flight {
     FromServer(UpstreamId, Vec<u8>),
 }
 
-/// The core with its peers and the lines between them.
+/// A core under test, with a server, its clients and the datagrams that are in transit between them.
 #[derive(Debug)]
 struct Arena {
     watch: Watch,
