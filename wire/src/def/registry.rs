@@ -135,7 +135,9 @@ impl Registry {
                 (&mut ddnet.0, Dialect::Ddnet),
                 (&mut v7.0, Dialect::V7),
             ] {
-                secrecy::adopt(defs, &builtin.of_dialect(dialect).defs);
+                let builtin = &builtin.of_dialect(dialect).defs;
+                secrecy::adopt(defs, builtin);
+                adopt_attributes(defs, builtin);
             }
         }
         adopt_limits(&mut v6.0, &ddnet.0);
@@ -391,6 +393,23 @@ impl Table {
             twin.filter(|twin| !def.way.allows(dir) && twin.way.allows(dir))
                 .unwrap_or(def),
         )
+    }
+}
+
+/// Adds to definitions the frequency and the transient fields of the built-in definitions of the same messages, so that
+/// a user's file that states only the fields of a message keeps both.
+fn adopt_attributes(defs: &mut [Def], builtin: &[Def]) {
+    for def in defs {
+        for other in builtin {
+            if !secrecy::is_same_message(def, other) {
+                continue;
+            }
+            def.frequency = def.frequency.max(other.frequency);
+            for field in &mut def.fields {
+                let mut known = other.fields.iter();
+                field.transient |= known.any(|known| known.transient && known.name == field.name);
+            }
+        }
     }
 }
 

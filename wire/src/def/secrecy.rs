@@ -20,7 +20,7 @@ pub(super) fn adopt(defs: &mut [Def], builtin: &[Def]) {
 }
 
 /// Returns true if both are definitions of the same messages.
-fn is_same_message(one: &Def, other: &Def) -> bool {
+pub(super) fn is_same_message(one: &Def, other: &Def) -> bool {
     let is_same_way = one.way == other.way || one.way == Endpoints::Both || other.way == Endpoints::Both;
     one.class == other.class && one.id == other.id && is_same_way
 }

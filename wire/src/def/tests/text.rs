@@ -1,6 +1,7 @@
 //! The text form: its meaning and its errors.
 
 use super::*;
+use crate::def::Frequency;
 
 pub(super) fn errors(text: &str) -> Vec<String> {
     match Registry::with("my.tw", text) {
@@ -233,6 +234,27 @@ fn sizes_are_bounded() {
     let wide = "struct a\n".to_owned() + &"  include b\n".repeat(1000);
     let text = format!("for 0.7\n{wide}struct b\n  include c\nstruct c\ngame 90 x s2c\n  include a\n");
     assert_eq!(errors(&text), Vec::<String>::new());
+}
+
+#[test]
+fn a_definition_keeps_the_frequency_and_the_transient_fields_of_the_built_in_one() {
+    let text = "for 0.7\nsystem 10 input_timing s2c nonvital\n  input_pred_tick  int\n  time_left  int\n  more  int?\n\
+                system 26 ping both nonvital continuous\nsystem 90 pet c2s vital periodic\n";
+    let registry = Registry::with("my.tw", text).unwrap();
+    let found = |name| {
+        let def = registry
+            .named(Proto::V7, Some(Class::System), name)
+            .next()
+            .unwrap();
+        let transient: Vec<_> = def.fields.iter().map(|field| field.transient).collect();
+        (def.frequency, transient)
+    };
+    assert_eq!(
+        found("input_timing"),
+        (Frequency::Continuous, vec![true, true, false])
+    );
+    assert_eq!(found("ping"), (Frequency::Continuous, vec![]));
+    assert_eq!(found("pet"), (Frequency::Periodic, vec![]));
 }
 
 #[test]
