@@ -1,8 +1,9 @@
 //! One leg of a session: its state, its round-trip times, and the losses observed on it.
 
-use std::{collections::VecDeque, fmt};
+use std::{collections::VecDeque, fmt, time::Duration};
 
 use teetap_proxy::session::Time;
+use teetap_rules::context::RoundTrip;
 use teetap_wire::Seq;
 
 use super::samples::Samples;
@@ -57,8 +58,8 @@ pub struct Leg {
     pub trips: Samples,
     /// Time of the last datagram of the peer that its receiver accepts.
     pub(super) heard: Option<Time>,
-    /// The vital message whose ack is awaited, and the time it was sent.
-    under_way: Option<(Seq, Time)>,
+    /// The vital message whose ack is awaited.
+    acked: RoundTrip,
     /// The ticks whose answer is awaited, and the times they were sent.
     ticks: VecDeque<(i64, Time)>,
 }
@@ -78,18 +79,13 @@ impl Leg {
 
     /// Records that a vital message was sent to the peer.
     pub(super) fn on_sent(&mut self, seq: Seq, at: Time, resend: bool) {
-        match self.under_way {
-            None if !resend => self.under_way = Some((seq, at)),
-            // The ack may be for either copy.
-            Some((known, _)) if resend && known == seq => self.under_way = None,
-            _ => {}
-        }
+        self.acked.on_sent(at.0, seq, resend);
     }
 
     /// Records an ack of the peer.
     pub(super) fn on_ack(&mut self, ack: Seq, at: Time) {
-        if let Some((_, sent)) = self.under_way.take_if(|(seq, _)| seq.is_behind(ack)) {
-            self.trip(sent, at);
+        if let Some(micros) = self.acked.on_ack(at.0, ack) {
+            self.trip(at, Duration::from_micros(micros));
         }
     }
 
@@ -110,17 +106,17 @@ impl Leg {
         };
         let answered = self.ticks.drain(..=place).next_back();
         if let Some((_, sent)) = answered {
-            self.trip(sent, at);
+            self.trip(at, at.since(sent));
         }
     }
 
-    fn trip(&mut self, sent: Time, at: Time) {
-        self.trips.push(at, at.since(sent).as_secs_f64() * 1000.0);
+    fn trip(&mut self, at: Time, trip: Duration) {
+        self.trips.push(at, trip.as_secs_f64() * 1000.0);
     }
 
     /// Forgets the awaited acks and answers, because events were missed.
     pub(super) fn gap(&mut self) {
-        self.under_way = None;
+        self.acked = RoundTrip::default();
         self.ticks.clear();
     }
 }

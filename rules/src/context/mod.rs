@@ -34,11 +34,11 @@ pub use players::Players;
 pub use sessions::{Contexts, LIMIT, SESSIONS};
 pub use snapshots::Stores;
 pub use table::Table;
+pub use trip::RoundTrip;
 pub use view::{MessageView, PacketView};
 
 use crate::eval::{Lazy, SessionState};
 use snapshots::SnapshotTracker;
-use trip::RoundTrip;
 
 /// The context of one session.
 #[derive(Clone, Debug)]
@@ -108,10 +108,12 @@ impl Context {
 
     /// Observes a message before any decision about it. Follows snapshots if `needs` requires them.
     pub fn observe(&mut self, view: &MessageView<'_>, fields: &Lazy<'_>, needs: Needs, stores: &Stores) {
-        if view.class.is_some()
-            && let Some(trip) = self.trip.observe(view)
-        {
-            self.known.rtt = Some(trip);
+        if view.class.is_some() {
+            match (view.dir, view.seq_out, view.packet.ack) {
+                (Dir::S2c, Some(seq), _) => self.on_sent(view.at, seq, view.resend),
+                (Dir::C2s, _, Some(ack)) => self.on_ack(view.at, ack),
+                _ => {}
+            }
         }
         self.introduce(view);
         let follows = view.session.is_some() && needs.follows(view.proto);

@@ -1,29 +1,16 @@
-//! Measures the round trip between the proxy and the client.
+//! Measures the round trip between the proxy and a peer.
 
-use teetap_wire::{Dir, Seq};
+use teetap_wire::Seq;
 
-use super::MessageView;
-
-/// Measures the time until the client acks, for one vital message at a time.
+/// Measures the time until a peer acks, for one vital message at a time. Times are in microseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RoundTrip {
+pub struct RoundTrip {
     under_way: Option<(Seq, u64)>,
 }
 
 impl RoundTrip {
-    /// Observes a message in either direction. Returns the microseconds of the round trip that it completes.
-    pub(super) fn observe(&mut self, view: &MessageView<'_>) -> Option<u64> {
-        match view.dir {
-            Dir::S2c => {
-                self.on_sent(view.at, view.seq_out?, view.resend);
-                None
-            }
-            Dir::C2s => self.on_ack(view.at, view.packet.ack?),
-        }
-    }
-
-    /// Records that a vital message was sent to the client with this sequence number.
-    pub(super) fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {
+    /// Records that a vital message was sent to the peer with this sequence number.
+    pub fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {
         match self.under_way {
             None if !resend => self.under_way = Some((seq, at)),
             // The message was resent, so that its ack may refer to either copy.
@@ -32,8 +19,8 @@ impl RoundTrip {
         }
     }
 
-    /// Handles an ack of the client. Returns the microseconds of the round trip that it completes.
-    pub(super) fn on_ack(&mut self, at: u64, ack: Seq) -> Option<u64> {
+    /// Records an ack of the peer. Returns the microseconds of the round trip that it completes.
+    pub fn on_ack(&mut self, at: u64, ack: Seq) -> Option<u64> {
         let (_, sent) = self.under_way.filter(|(seq, _)| seq.is_behind(ack))?;
         self.under_way = None;
         Some(at.saturating_sub(sent))
