@@ -15,7 +15,7 @@ use crate::{
     place,
     reading::{Message, MessageOutcome, Reading, Unreadable},
     stated::Stated,
-    stream::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, Seen},
+    stream::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, RefusedAck, Seen},
 };
 
 impl Reading {
@@ -77,9 +77,8 @@ impl<'a> Build<'a> {
         reading.sizes_out.extend(datagram.sent().map(<[u8]>::len));
         let takes_all = !reading.is_refused && decoder.is_to_ddnet(session, datagram.dir);
         let notes = datagram.notes.iter();
-        reading
-            .notes
-            .extend(notes.filter(|note| !takes_all || !is_about_size(note)));
+        let is_kept = |note: &Note| !RefusedAck::is_reported_by(note) && !(takes_all && is_about_size(note));
+        reading.notes.extend(notes.filter(is_kept));
         reading.more_notes = datagram.notes.overflowed();
         reading.is_cut = datagram.notes.contains(Code::CutByCapture);
         Self {
@@ -108,6 +107,10 @@ impl<'a> Build<'a> {
         match datagram.packet(scratch) {
             Some(Ok(packet)) => self.take_received(&packet),
             Some(Err(error)) => {
+                // The session core also checks the ack of a datagram whose payload it cannot read.
+                if let Some(refused) = RefusedAck::find(&datagram.notes) {
+                    refused.add_as(refused.note.code, &mut self.reading.notes);
+                }
                 self.fail(error);
                 self.note_failure(error);
                 if let Some(session) = self.session {
@@ -385,6 +388,7 @@ impl<'a> Build<'a> {
             session,
             datagram: self.datagram,
             packet,
+            refused_ack: RefusedAck::find(&self.datagram.notes),
             to_ddnet: self.decoder.is_to_ddnet(self.session, self.datagram.dir),
             stated,
             registry: self.decoder.registry(),

@@ -67,6 +67,7 @@ impl Decoder {
             session,
             datagram,
             packet,
+            refused_ack: None,
             to_ddnet: self.is_to_ddnet(Some(session), datagram.dir),
             stated: &self.stated,
             registry: self.registry,

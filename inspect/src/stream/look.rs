@@ -3,7 +3,7 @@
 use teetap_proxy::session::SessionId;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Property, Proto, Seq, Side, Token};
 
-use super::{Detail, Fact, ForeignPart, NoteSink, Seen, Stream, Streams, past::Past};
+use super::{Detail, Fact, ForeignPart, NoteSink, RefusedAck, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
 
 /// Length in bytes of the header field that a note about the ack marks.
@@ -21,12 +21,15 @@ impl Streams {
         }
         let Self { sessions, past, .. } = self;
         let Some(stream) = sessions.get_mut(seen.session.0) else {
+            if let Some(refused) = seen.refused_ack {
+                refused.add_as(refused.note.code, found.notes);
+            }
             return Expected::default();
         };
         stream.catch_up(seen.at);
         let is_before_slot = stream.is_before_slot(seen);
-        if notes {
-            stream.note_overtaken(seen, found);
+        if let Some(refused) = seen.refused_ack {
+            stream.note_refused_ack(seen, refused, notes, found);
         }
         let expected = stream.expect(seen, token, found);
         let is_dropped = found
@@ -154,8 +157,23 @@ impl Stream {
         }
     }
 
-    /// Replaces the note about an ack that is behind with a note about reordering, if the datagram was reordered.
-    fn note_overtaken(&self, seen: &Seen<'_>, found: &mut NoteSink<'_>) {
+    /// Adds the note about a refused ack. An ack is behind either because the datagram was reordered, or because the
+    /// sender wrote an old ack. `notes` is false while the earlier datagrams are not known.
+    fn note_refused_ack(&self, seen: &Seen<'_>, refused: RefusedAck, notes: bool, found: &mut NoteSink<'_>) {
+        let code = refused.note.code;
+        if !(notes && code == Code::AckBehind && self.is_overtaken(seen)) {
+            refused.add_as(code, found.notes);
+            return;
+        }
+        let note = refused.add_as(Code::Overtaken, found.notes);
+        let [c2s, s2c] = &self.ways;
+        let other = if seen.datagram.dir == Dir::C2s { s2c } else { c2s };
+        let (got, last) = (seen.packet.header.ack, other.acks.last);
+        found.add(note, Fact::Overtaken { got, last });
+    }
+
+    /// Returns true if a datagram whose ack is behind was probably reordered.
+    fn is_overtaken(&self, seen: &Seen<'_>) -> bool {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
         let [c2s, s2c] = &self.ways;
         let (own, other) = match dir {
@@ -167,24 +185,13 @@ impl Stream {
             own.numbers.has_gap() && !chunk.header.resend && chunk.header.vital == next
         };
         let ack = packet.header.ack;
-        let is_overtaken = || {
-            other.acks.was_last(ack, seen.at)
-                || !other.numbers.is_whole() && other.acks.is_before_first(ack, seen.at)
-                || seen
-                    .datagram
-                    .received()
-                    .is_some_and(|bytes| own.copies.knows(bytes))
-                || packet.control().is_none() && packet.chunks().any(fills)
-        };
-        let mut notes = found.notes.iter_mut();
-        let Some(note) = notes.find(|note| note.code == Code::AckBehind) else {
-            return;
-        };
-        if is_overtaken() {
-            note.code = Code::Overtaken;
-            let (note, last) = (*note, other.acks.last);
-            found.add(note, Fact::Overtaken { got: ack, last });
-        }
+        other.acks.was_last(ack, seen.at)
+            || !other.numbers.is_whole() && other.acks.is_before_first(ack, seen.at)
+            || seen
+                .datagram
+                .received()
+                .is_some_and(|bytes| own.copies.knows(bytes))
+            || packet.control().is_none() && packet.chunks().any(fills)
     }
 
     /// Records the token and the ack of a datagram. Returns the values expected instead of a wrong token or ack.

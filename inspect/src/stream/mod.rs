@@ -57,7 +57,7 @@ use std::net::IpAddr;
 
 use teetap_proxy::session::{Connless, Datagram, SessionChange, SessionId, State, Time};
 use teetap_rules::context::{SESSIONS, Table};
-use teetap_wire::{Code, Dir, Note, Packet, Seq, Token, def::Registry};
+use teetap_wire::{Code, Dir, Note, Notes, Packet, Seq, Token, def::Registry};
 
 use crate::stated::Stated;
 
@@ -164,11 +164,43 @@ pub(crate) struct Seen<'a> {
     pub(crate) session: SessionId,
     pub(crate) datagram: &'a Datagram,
     pub(crate) packet: &'a Packet<'a>,
+    /// The ack for which the receiver drops the datagram; `None` if the ack is valid.
+    pub(crate) refused_ack: Option<RefusedAck>,
     /// True if the receiver is known to be DDNet.
     pub(crate) to_ddnet: bool,
     /// The version stated by the server.
     pub(crate) stated: &'a Stated,
     pub(crate) registry: &'static Registry,
+}
+
+/// An ack outside the window of its receiver, as the session core or the observer of a capture reports it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RefusedAck {
+    /// [`Code::AckAhead`] or [`Code::AckBehind`].
+    pub(crate) note: Note,
+    /// Index of the note among the notes of the datagram.
+    pub(crate) index: usize,
+}
+
+impl RefusedAck {
+    /// Returns the refused ack among the notes of a datagram.
+    pub(crate) fn find(notes: &Notes) -> Option<Self> {
+        let mut notes = notes.iter().enumerate();
+        let (index, note) = notes.find(|(_, note)| Self::is_reported_by(note))?;
+        Some(Self { note, index })
+    }
+
+    /// Adds the note under `code`, at its place among the notes of the datagram.
+    pub(crate) fn add_as(self, code: Code, notes: &mut Vec<Note>) -> Note {
+        let note = Note { code, ..self.note };
+        notes.insert(self.index.min(notes.len()), note);
+        note
+    }
+
+    /// Returns true if a note reports a refused ack, so that [`Streams::begin`] adds the note.
+    pub(crate) const fn is_reported_by(note: &Note) -> bool {
+        matches!(note.code, Code::AckAhead | Code::AckBehind)
+    }
 }
 
 /// Collects the notes of a datagram with their values.
