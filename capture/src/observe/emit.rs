@@ -2,15 +2,13 @@
 
 use std::net::SocketAddr;
 
+use teetap_inspect::stream::recorded::{DatagramRole, RecordedDatagram};
 use teetap_wire::{
-    Code, Connless as Wire, Control, Dir, First, Flags, Inflated, MAX_DATAGRAM, Note, Packet, Proto, Seq,
-    Side, Token, TokenPlace, connless, is_connless, written_form,
+    Code, Connless as Wire, Dir, First, MAX_DATAGRAM, Note, Proto, Side, connless, is_connless, written_form,
 };
 
 use super::{
-    Observer, PendingItem, PendingKind, Seen,
-    acks::Acks,
-    filled_up,
+    Observer, PendingItem, PendingKind, Seen, filled_up,
     flow::{Certainty, Emitted, Peers, Verdict, kind_of},
     flows::{AddressPair, FlowId},
 };
@@ -38,30 +36,6 @@ impl Emission<'_> {
         };
         (len > 0).then_some(Note { code, at, len })
     }
-}
-
-/// Role and contents of a datagram in a connection.
-#[derive(Default)]
-struct Kind {
-    /// Protocol that a CONNECT requests; `None` for other datagrams.
-    requests: Option<Proto>,
-    /// True for a token request or its reply, which precede the session.
-    is_token: bool,
-    accepts: bool,
-    /// True for a DDNet client's ACCEPT, which makes the server create a slot.
-    is_lone_accept: bool,
-    /// The optional reason of a CLOSE; `None` for other datagrams.
-    closes: Option<Option<Box<[u8]>>>,
-    token: Option<Token>,
-    /// Token that a handshake packet gives to the other side.
-    gives: Option<Token>,
-    inflated: Option<Inflated>,
-    /// Ack of the datagram; `None` in a handshake packet.
-    ack: Option<Seq>,
-    /// Sequence numbers of the vital messages in the datagram.
-    numbers: Vec<Seq>,
-    /// True if the packet cannot be parsed, or its header announces more chunks than the payload contains.
-    is_short: bool,
 }
 
 impl Observer {
@@ -232,18 +206,16 @@ impl Observer {
         self.count(sender, seen.len);
         let variant = self.variant(emission, sender);
         let missing = emission.missing();
-        let known = self.emitted(id).and_then(|emitted| emitted.known_token(dir));
+        let known = self
+            .emitted(id)
+            .and_then(|emitted| emitted.tracker.known_token(dir));
         let proto = if missing.is_some() {
             variant
         } else {
             written_form(variant, bytes, known)
         };
-        let mut kind = kind(proto, bytes, &mut self.scratch);
-        if missing.is_some() && proto.layout().token == TokenPlace::PayloadTail {
-            // The datagram is truncated, so the bytes at the position of the token are not a token.
-            kind.token = None;
-        }
-        let clear = kind
+        let role = DatagramRole::parse(proto, bytes, missing.is_some(), &mut self.scratch);
+        let clear = role
             .inflated
             .map(|inflated| (self.scratch.inflated(&inflated), inflated));
         let mut event = Datagram::passed(dir, proto, bytes, clear);
@@ -251,52 +223,46 @@ impl Observer {
         if let Some(note) = missing {
             event.notes.push(note);
         }
-        let session = self.open(id, emission, &kind);
-        if kind.is_token && session.is_none() || kind.requests.is_some() {
+        let session = self.open(id, emission, &role);
+        if role.is_token && session.is_none() || role.requests.is_some() {
             self.emit_malformed(id, seen);
         }
         let Some(emitted) = self.emitted(id) else { return };
-        let is_checked = session.is_some() && kind.requests.is_none();
-        let wrong = if is_checked {
-            emitted.odd_token(variant, dir, &kind, missing.is_some())
-        } else {
-            None
-        };
-        if let Some(code) = wrong {
-            event.notes.push(Note {
-                code,
-                at: 0,
-                len: bytes.len(),
-            });
-        }
-        let is_wrong = wrong.is_some();
-        emitted.learn_token(proto, dir, &kind);
+        let judged = emitted.tracker.record(RecordedDatagram {
+            at,
+            dir,
+            variant,
+            proto,
+            role: &role,
+            is_cut: missing.is_some(),
+            has_session: session.is_some(),
+            is_opening: matches!(emitted.state, None | Some(State::Opening)),
+        });
         let [c2s, s2c] = &mut emitted.ordinals;
         let ordinal = if dir == Dir::C2s { c2s } else { s2c };
         *ordinal += 1;
         event.ordinal = *ordinal;
         let state = emitted.state;
-        if session.is_some() && !is_wrong {
-            emitted.look_for_slot(proto, dir, &kind);
-            let is_cut = missing.is_some() && kind.is_short;
-            let finding = emitted.acks.see(at, dir, kind.ack, &kind.numbers, is_cut);
-            if let Some(code) = finding.odd {
-                event.notes.push(Note { code, at: 0, len: 2 });
-                // The receiver ignores a CLOSE with an invalid ack.
-                kind.closes = None;
-            }
-            if finding.is_restart {
-                self.event(at, session, EventKind::Notice(Notice::Restart));
-            }
-            if finding.is_hole {
-                self.event(at, session, EventKind::Notice(Notice::Hole));
-            }
+        if let Some(code) = judged.token {
+            let len = bytes.len();
+            event.notes.push(Note { code, at: 0, len });
+        }
+        if let Some(code) = judged.ack {
+            event.notes.push(Note { code, at: 0, len: 2 });
+        }
+        if judged.is_restart {
+            self.event(at, session, EventKind::Notice(Notice::Restart));
+        }
+        if judged.is_hole {
+            self.event(at, session, EventKind::Notice(Notice::Hole));
         }
         self.event(at, session, EventKind::Datagram(event));
-        if is_wrong || session.is_none() {
+        if judged.token.is_some() || session.is_none() {
             return;
         }
-        self.emit_change(id, emission, (sender, state), kind);
+        // The receiver ignores a CLOSE with an invalid ack.
+        let closes = role.closes.clone().filter(|_| judged.ack.is_none());
+        self.emit_change(id, emission, (sender, state), DatagramRole { closes, ..role });
     }
 
     /// Returns the variant in which a datagram is parsed.
@@ -317,14 +283,14 @@ impl Observer {
         id: FlowId,
         emission: &Emission<'_>,
         (sender, state): (Side, Option<State>),
-        kind: Kind,
+        role: DatagramRole,
     ) {
         // A reply to a token request does not come from a slot: it may be a late duplicate.
-        let is_of_slot = sender == Side::Server && kind.closes.is_none() && !kind.is_token;
-        if state == Some(State::Opening) && (kind.accepts || is_of_slot) {
+        let is_of_slot = sender == Side::Server && role.closes.is_none() && !role.is_token;
+        if state == Some(State::Opening) && (role.accepts || is_of_slot) {
             self.emit_state(emission, id, State::Online, None, None);
         }
-        if let Some(reason) = kind.closes
+        if let Some(reason) = role.closes
             && state != Some(State::Closed)
         {
             self.emit_state(emission, id, State::Closed, Some(sender), reason);
@@ -333,18 +299,17 @@ impl Observer {
 
     /// Returns the session of a datagram, and opens the session for its first datagram. Returns `None` for a datagram
     /// that precedes the session.
-    fn open(&mut self, id: FlowId, emission: &Emission<'_>, kind: &Kind) -> Option<SessionId> {
+    fn open(&mut self, id: FlowId, emission: &Emission<'_>, role: &DatagramRole) -> Option<SessionId> {
         let known = self.emitted(id)?.session;
-        if known.is_some() || kind.is_token {
+        if known.is_some() || role.is_token {
             return known;
         }
         let session = self.next_session();
         self.emitted(id)?.session = Some(session);
         let peers = emission.peers;
-        if kind.requests.is_some() || kind.accepts {
+        if role.requests.is_some() || role.accepts {
             if let Some(emitted) = self.emitted(id) {
-                emitted.acks = Acks::from_the_start();
-                emitted.awaits_accept = true;
+                emitted.tracker.begin();
             }
             self.emit_state(emission, id, State::Opening, None, None);
             return Some(session);
@@ -396,75 +361,6 @@ impl Observer {
     }
 }
 
-impl Emitted {
-    /// Returns the code of a note if the token is missing or wrong. If the same wrong token is received twice in a row,
-    /// it becomes the known token of the direction.
-    fn odd_token(&mut self, proto: Proto, dir: Dir, kind: &Kind, is_cut: bool) -> Option<Code> {
-        let [c2s, s2c] = &mut self.tokens;
-        let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
-        let Some(shown) = kind.token else {
-            // Handshake packets and unreadable datagrams are excluded; they have no ack.
-            let is_plain = match proto {
-                Proto::V65 => !is_cut && kind.ack.is_some(),
-                Proto::Ddnet => !is_cut && kind.closes.is_some(),
-                Proto::V6 | Proto::V7 => false,
-            };
-            return (is_plain && known.is_some()).then_some(Code::MissingToken);
-        };
-        if known.is_none() && shown == Token::NONE {
-            // A DDNet client that gives up before it has received a token writes the token `NONE`.
-            return None;
-        }
-        if known.is_none_or(|known| known == shown) || *other == Some(shown) {
-            (*known, *other) = (Some(shown), None);
-            return None;
-        }
-        *other = Some(shown);
-        Some(Code::WrongToken)
-    }
-
-    /// Tracks whether a DDNet server has a slot for the client. The first ACCEPT creates the slot, even if it is
-    /// received after messages. Each further ACCEPT restarts the sequence numbers (DDNet 16.4 and 20.1,
-    /// network_server.cpp, `OnTokenCtrlMsg` and `OnConnCtrlMsg`).
-    fn look_for_slot(&mut self, proto: Proto, dir: Dir, kind: &Kind) {
-        if dir == Dir::S2c {
-            self.awaits_accept &= kind.accepts || kind.is_token || kind.closes.is_some();
-        } else if proto == Proto::Ddnet && kind.is_lone_accept && !std::mem::take(&mut self.awaits_accept) {
-            self.acks.accepted();
-        }
-    }
-
-    /// Returns the known token of a direction; `None` if unknown.
-    fn known_token(&self, dir: Dir) -> Option<Token> {
-        let [(c2s, _), (s2c, _)] = self.tokens;
-        if dir == Dir::C2s { c2s } else { s2c }
-    }
-
-    /// Records the token that a handshake packet gives to the other side, which writes that token from then on.
-    fn learn_token(&mut self, proto: Proto, dir: Dir, kind: &Kind) {
-        if !matches!(self.state, None | Some(State::Opening)) {
-            return;
-        }
-        let Some(given) = kind.gives.filter(|token| *token != Token::NONE) else {
-            return;
-        };
-        let [c2s, s2c] = &mut self.tokens;
-        let (own, others) = if dir == Dir::C2s { (c2s, s2c) } else { (s2c, c2s) };
-        if proto == Proto::V7 && given == Token::TKEN && others.0.is_some() {
-            // A DDNet client retransmits CONNECT in the format of 0.6 (DDNet 18.5, network_conn.cpp, `Update`). A
-            // server that received only this CONNECT writes `TKEN` as its token; a server that received an earlier
-            // CONNECT writes the earlier token.
-            others.1 = Some(given);
-            return;
-        }
-        others.0 = Some(given);
-        if proto == Proto::V65 {
-            // In 0.6.5 both sides write the same token.
-            own.0 = Some(given);
-        }
-    }
-}
-
 fn change(
     state: State,
     proto: Proto,
@@ -486,48 +382,4 @@ fn change(
 /// Returns true for a request from a server browser, or a message from a server to the master server.
 fn is_request(name: &str) -> bool {
     name.starts_with("request_") || name.starts_with("heartbeat") || name == "forward_response"
-}
-
-fn kind(proto: Proto, bytes: &[u8], scratch: &mut teetap_wire::Scratch) -> Kind {
-    let Ok(packet) = Packet::parse(proto, bytes, scratch) else {
-        return Kind {
-            is_short: true,
-            ..Kind::default()
-        };
-    };
-    let mut kind = Kind {
-        token: packet.header.token,
-        inflated: packet.inflated,
-        ack: Some(packet.header.ack),
-        ..Kind::default()
-    };
-    if !packet.header.flags.contains(Flags::CONTROL) {
-        let mut chunks = packet.chunks();
-        kind.numbers
-            .extend(chunks.by_ref().filter_map(|chunk| chunk.header.vital));
-        kind.is_short = chunks.missing() > 0;
-        return kind;
-    }
-    kind.numbers
-        .extend(packet.chunks_of_control().filter_map(|chunk| chunk.header.vital));
-    match packet.control() {
-        Some(Control::Connect { token, .. }) => {
-            (kind.requests, kind.token, kind.ack) = (Some(proto), None, None);
-            // The token in a CONNECT of 0.6.5 is not given: both sides write the server's token later.
-            kind.gives = token.filter(|_| proto == Proto::V7);
-        }
-        // The token of a handshake packet in 0.6.5 and DDNet differs from the token of later datagrams.
-        Some(Control::ConnectAccept { token, .. }) => {
-            (kind.accepts, kind.token, kind.ack) = (true, None, None);
-            kind.gives = token.filter(|_| proto == Proto::V65);
-        }
-        // DDNet servers ignore the ack of an ACCEPT.
-        Some(Control::Accept) if proto == Proto::Ddnet => (kind.is_lone_accept, kind.ack) = (true, None),
-        Some(Control::Token { token, .. }) => {
-            (kind.is_token, kind.token, kind.ack, kind.gives) = (true, None, None, token);
-        }
-        Some(Control::Close { reason }) => kind.closes = Some(reason.map(Into::into)),
-        _ => {}
-    }
-    kind
 }

@@ -6,9 +6,10 @@
 
 use std::time::Duration;
 
+use teetap_inspect::stream::recorded::RecordedSession;
 use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, is_connless};
 
-use super::{acks::Acks, evidence::Evidence};
+use super::evidence::Evidence;
 use teetap_proxy::session::{SessionId, State, Time};
 
 /// Silence after which a pair of addresses is forgotten.
@@ -84,11 +85,8 @@ pub(super) struct Emitted {
     pub(super) state: Option<State>,
     /// Number of datagrams sent by the client, and number sent by the server.
     pub(super) ordinals: [u64; 2],
-    /// Known token of each direction, and the last token that differs from it.
-    pub(super) tokens: [(Option<Token>, Option<Token>); 2],
-    pub(super) acks: Acks,
-    /// True from the handshake until the server is known to have a slot, which DDNet servers create only for ACCEPT.
-    pub(super) awaits_accept: bool,
+    /// Judges the tokens and acks.
+    pub(super) tracker: RecordedSession,
     pub(super) is_foreign: bool,
 }
 

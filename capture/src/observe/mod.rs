@@ -19,9 +19,9 @@
 //! Memory is bounded: at most [`MAX_FLOWS`] pairs of addresses are tracked, and at most [`MAX_WAITING`] datagrams wait.
 //! Pairs are dropped after [`IDLE`]; at the limit, the pair that has been silent longest is dropped.
 //!
-//! Acks are checked as in a live session. Each hole in the recording that acks reveal is reported once.
+//! The observer finds sessions; [`RecordedSession`](teetap_inspect::stream::recorded::RecordedSession) judges their tokens and
+//! acks.
 
-mod acks;
 mod emit;
 mod evidence;
 mod flow;

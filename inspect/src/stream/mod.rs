@@ -29,6 +29,7 @@
 //! | `surplus.rs` | replies that are much larger than their requests |
 //! | `pace.rs` | silences and late replies |
 //! | `past.rs` | closed sessions |
+//! | `recorded/` | tokens and acks in captures of other programs, which the session core did not check |
 //! | `look.rs` | the analysis of a datagram |
 //! | `chunk.rs` | the analysis of a chunk |
 //! | `detail.rs` | the received and expected values of notes |
@@ -46,6 +47,7 @@ mod numbers;
 mod own;
 mod pace;
 mod past;
+pub mod recorded;
 mod shown;
 mod silence;
 mod surplus;

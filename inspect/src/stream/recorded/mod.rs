@@ -1,0 +1,165 @@
+//! Judges tokens and acks in captures of other programs.
+//!
+//! During a run, the session core drops a datagram with a wrong token or ack and reports it. A capture by another
+//! program contains no such report: [`RecordedSession`] derives it from the datagrams. The observer of the capture adds
+//! the result to its events, so that later stages do not distinguish both.
+
+mod acks;
+mod role;
+
+use teetap_proxy::session::Time;
+use teetap_wire::{Code, Dir, Proto, Token};
+
+pub use role::DatagramRole;
+
+use acks::Acks;
+
+/// State of a session in a capture by another program.
+#[derive(Debug, Default)]
+pub struct RecordedSession {
+    /// Known token of each direction, and the last token that differs from it.
+    tokens: [(Option<Token>, Option<Token>); 2],
+    acks: Acks,
+    /// True from the handshake until the server is known to have a slot, which DDNet servers create only for ACCEPT.
+    awaits_accept: bool,
+}
+
+/// A datagram between two peers.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordedDatagram<'a> {
+    /// Time since the start of the recording.
+    pub at: Time,
+    /// Direction of the datagram.
+    pub dir: Dir,
+    /// Protocol of the session.
+    pub variant: Proto,
+    /// Protocol in which the datagram is written.
+    pub proto: Proto,
+    /// The parsed datagram.
+    pub role: &'a DatagramRole,
+    /// True if the recording has truncated the datagram.
+    pub is_cut: bool,
+    /// True if the datagram belongs to a session; false for the token exchange before it.
+    pub has_session: bool,
+    /// True until the session is online.
+    pub is_opening: bool,
+}
+
+/// The result for one datagram.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// The oddity of the token; `None` if the token is valid or cannot be checked.
+    pub token: Option<Code>,
+    /// The oddity of the ack; `None` if the ack is valid or cannot be checked.
+    pub ack: Option<Code>,
+    /// True if the datagram shows that the recording lacks datagrams.
+    pub is_hole: bool,
+    /// True if the datagram shows that the server has restarted its sequence numbers.
+    pub is_restart: bool,
+}
+
+impl RecordedSession {
+    /// Records that the session begins: no sequence number was used before.
+    pub fn begin(&mut self) {
+        self.acks = Acks::from_the_start();
+        self.awaits_accept = true;
+    }
+
+    /// Records a datagram and judges its token and its ack.
+    pub fn record(&mut self, datagram: RecordedDatagram<'_>) -> Judgement {
+        let RecordedDatagram {
+            at,
+            dir,
+            proto,
+            role,
+            is_cut,
+            ..
+        } = datagram;
+        let is_checked = datagram.has_session && role.requests.is_none();
+        let token = is_checked.then(|| self.odd_token(datagram.variant, dir, role, is_cut));
+        let token = token.flatten();
+        if datagram.is_opening {
+            self.learn_token(proto, dir, role);
+        }
+        if !datagram.has_session || token.is_some() {
+            return Judgement {
+                token,
+                ..Judgement::default()
+            };
+        }
+        self.look_for_slot(proto, dir, role);
+        let is_cut = is_cut && role.is_short;
+        let finding = self.acks.see(at, dir, role.ack, &role.numbers, is_cut);
+        Judgement {
+            token,
+            ack: finding.odd,
+            is_hole: finding.is_hole,
+            is_restart: finding.is_restart,
+        }
+    }
+
+    /// Returns the code of a note if the token is missing or wrong. If the same wrong token is received twice in a row,
+    /// it becomes the known token of the direction.
+    fn odd_token(&mut self, proto: Proto, dir: Dir, role: &DatagramRole, is_cut: bool) -> Option<Code> {
+        let [c2s, s2c] = &mut self.tokens;
+        let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
+        let Some(shown) = role.token else {
+            // Handshake packets and unreadable datagrams are excluded; they have no ack.
+            let is_plain = match proto {
+                Proto::V65 => !is_cut && role.ack.is_some(),
+                Proto::Ddnet => !is_cut && role.closes.is_some(),
+                Proto::V6 | Proto::V7 => false,
+            };
+            return (is_plain && known.is_some()).then_some(Code::MissingToken);
+        };
+        if known.is_none() && shown == Token::NONE {
+            // A DDNet client that gives up before it has received a token writes the token `NONE`.
+            return None;
+        }
+        if known.is_none_or(|known| known == shown) || *other == Some(shown) {
+            (*known, *other) = (Some(shown), None);
+            return None;
+        }
+        *other = Some(shown);
+        Some(Code::WrongToken)
+    }
+
+    /// Tracks whether a DDNet server has a slot for the client. The first ACCEPT creates the slot, even if it is
+    /// received after messages. Each further ACCEPT restarts the sequence numbers (DDNet 16.4 and 20.1,
+    /// network_server.cpp, `OnTokenCtrlMsg` and `OnConnCtrlMsg`).
+    fn look_for_slot(&mut self, proto: Proto, dir: Dir, role: &DatagramRole) {
+        if dir == Dir::S2c {
+            self.awaits_accept &= role.accepts || role.is_token || role.closes.is_some();
+        } else if proto == Proto::Ddnet && role.is_lone_accept && !std::mem::take(&mut self.awaits_accept) {
+            self.acks.accepted();
+        }
+    }
+
+    /// Returns the known token of a direction; `None` if unknown.
+    #[must_use]
+    pub fn known_token(&self, dir: Dir) -> Option<Token> {
+        let [(c2s, _), (s2c, _)] = self.tokens;
+        if dir == Dir::C2s { c2s } else { s2c }
+    }
+
+    /// Records the token that a handshake packet gives to the other side, which writes that token from then on.
+    fn learn_token(&mut self, proto: Proto, dir: Dir, role: &DatagramRole) {
+        let Some(given) = role.gives.filter(|token| *token != Token::NONE) else {
+            return;
+        };
+        let [c2s, s2c] = &mut self.tokens;
+        let (own, others) = if dir == Dir::C2s { (c2s, s2c) } else { (s2c, c2s) };
+        if proto == Proto::V7 && given == Token::TKEN && others.0.is_some() {
+            // A DDNet client retransmits CONNECT in the format of 0.6 (DDNet 18.5, network_conn.cpp, `Update`). A
+            // server that received only this CONNECT writes `TKEN` as its token; a server that received an earlier
+            // CONNECT writes the earlier token.
+            others.1 = Some(given);
+            return;
+        }
+        others.0 = Some(given);
+        if proto == Proto::V65 {
+            // In 0.6.5 both sides write the same token.
+            own.0 = Some(given);
+        }
+    }
+}
