@@ -77,7 +77,7 @@ impl<'a> Build<'a> {
         reading.sizes_out.extend(datagram.sent().map(<[u8]>::len));
         let takes_all = !reading.is_refused && decoder.is_to_ddnet(session, datagram.dir);
         let notes = datagram.notes.iter();
-        let is_kept = |note: &Note| !RefusedAck::is_reported_by(note) && !(takes_all && is_about_size(note));
+        let is_kept = |note: &Note| !(RefusedAck::is_reported_by(note) || takes_all && is_about_size(note));
         reading.notes.extend(notes.filter(is_kept));
         reading.more_notes = datagram.notes.overflowed();
         reading.is_cut = datagram.notes.contains(Code::CutByCapture);
