@@ -8,6 +8,7 @@ use teetap_wire::{Dir, Proto};
 use crate::check::{ResolvedAction, Variables};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::eval::{Cond, DefKey, Facts, Identity, Memory, Number, Program, Reach, Subject, Text, Value};
+use crate::places::places;
 use crate::span::Span;
 use crate::syntax::{Action, Expr, Kind, Path, parse};
 
@@ -408,12 +409,6 @@ impl Matched {
             ..self
         }
     }
-}
-
-/// Returns each protocol in both directions.
-pub(crate) fn places() -> impl Iterator<Item = (Proto, Dir)> {
-    let of = |proto| [(proto, Dir::C2s), (proto, Dir::S2c)];
-    Proto::ALL.into_iter().flat_map(of)
 }
 
 impl fmt::Display for Filter {

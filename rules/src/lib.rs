@@ -32,6 +32,7 @@ mod dice;
 mod draft;
 mod filter;
 mod opening;
+mod places;
 mod span;
 mod units;
 mod verdict;
@@ -42,6 +43,7 @@ pub use draft::{Draft, DraftError};
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
 pub use opening::Opening;
+pub use places::Places;
 pub use program::{
     By, Decide, Decision, Drawn, Failure, GameEntry, Hit, Hits, LineReport, Logic, Program, RepeatError,
     Report, RuleReport, Shared, Test,

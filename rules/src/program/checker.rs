@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use teetap_wire::Dir;
 use teetap_wire::def::{Class, Def, Registry};
-use teetap_wire::{Dir, Proto};
 
 use super::expect::Expected;
 use super::greeting::HandshakeEffect;
@@ -17,8 +17,9 @@ use crate::check::{MAX_REGEXES, ResolvedAction, Variables, is_snap, too_many_reg
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dice::hash;
 use crate::eval::Reach;
-use crate::filter::{Filter, places};
+use crate::filter::Filter;
 use crate::impair::{LinkLine, Links};
+use crate::places::Places;
 use crate::span::Span;
 use crate::syntax::{self, Action, Every, Expr, Kind, Modifiers, Scope};
 
@@ -116,8 +117,8 @@ impl Checker {
         let sets_items = resolved.iter().any(ResolvedAction::sets_items);
         if sets_items {
             self.must_see_snapshots(&when, rule.span);
-            chunks.retain(|(_, dir)| *dir == Dir::S2c);
-            (control, connless) = (Vec::new(), Vec::new());
+            chunks = Places::of(|proto, dir| dir == Dir::S2c && chunks.contains(proto, dir));
+            (control, connless) = (Places::NONE, Places::NONE);
         }
         let chosen = |wanted: fn(&ResolvedAction) -> bool| {
             let found = resolved.iter().filter(|action| wanted(action));
@@ -127,7 +128,7 @@ impl Checker {
             rule: &rule,
             when: &when,
             resolved: &resolved,
-            chunks: &chunks,
+            chunks,
             registry: self.registry,
         };
         self.diagnostics.extend(sense.diagnostics());
@@ -138,7 +139,7 @@ impl Checker {
         };
         let limits = limits(&rule.modifiers, timer);
         let parts = (&*rule.actions, &when);
-        let greeting = HandshakeEffect::new(parts, (&limits, &window), &control, self.registry);
+        let greeting = HandshakeEffect::new(parts, (&limits, &window), control, self.registry);
         Some(Rule {
             hash: hash(&identity),
             identity,
@@ -156,7 +157,7 @@ impl Checker {
             on_parts: chosen(ResolvedAction::covers_parts),
             sets_items,
             resolved,
-            reach: places().filter(|(proto, dir)| usual.dir(*proto, *dir)).collect(),
+            reach: Places::of(|proto, dir| usual.dir(proto, dir)),
             chunks,
             control,
             greeting,
@@ -212,10 +213,10 @@ impl Checker {
             self.diagnostics
                 .extend(error.map(|error| Diagnostic::new(Code::NotHere, rule.span, error)));
             if !action.fits_control() {
-                control.clear();
+                control = Places::NONE;
             }
             if !action.fits_connless() {
-                connless.clear();
+                connless = Places::NONE;
             }
         }
         (control, connless)
@@ -337,13 +338,9 @@ fn open(window: Option<Option<Filter>>) -> Option<Option<Filter>> {
     }
 }
 
-/// Variants and directions.
-type Places = Vec<(Proto, Dir)>;
-
 /// Returns the protocols and directions in which messages of these classes can match.
 fn within(reach: &Reach, classes: &[Class]) -> Places {
-    let may = |(proto, dir): &(Proto, Dir)| classes.iter().any(|class| reach.class(*proto, *dir, *class));
-    places().filter(may).collect()
+    Places::of(|proto, dir| classes.iter().any(|class| reach.class(proto, dir, *class)))
 }
 
 /// Returns the limits of a rule. The interval of a rule without a condition is not a limit.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use teetap_wire::def::{Class, Registry};
-use teetap_wire::{Dir, Proto};
 
 use super::checker::Checker;
 use super::lets::NamedExprs;
@@ -16,6 +15,7 @@ use crate::context::{Needs, Stores};
 use crate::diagnostic::{Diagnostic, Severity, sort};
 use crate::filter::Filter;
 use crate::impair::Links;
+use crate::places::Places;
 use crate::span::Span;
 use crate::syntax::{Statement, parse_statements};
 
@@ -23,12 +23,12 @@ use crate::syntax::{Statement, parse_statements};
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
     /// Protocols and directions in which a rule can match.
-    pub(super) acts: Vec<(Proto, Dir)>,
+    pub(super) acts: Places,
     /// Protocols and directions in which a rule handles further copies.
-    pub(super) repeats: Vec<(Proto, Dir)>,
+    pub(super) repeats: Places,
     /// Protocols and directions in which a rule can match, or in which messages change the memory of rules or the
     /// context.
-    pub(super) observes: Vec<(Proto, Dir)>,
+    pub(super) observes: Places,
     /// Parts of a session's context that conditions need.
     pub(super) needs: Needs,
     /// True if a condition needs the round trip.

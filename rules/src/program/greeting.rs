@@ -9,6 +9,7 @@ use teetap_wire::{Dir, Proto};
 use super::limits::Limits;
 use super::window::Window;
 use crate::filter::Filter;
+use crate::places::Places;
 use crate::syntax::{Action, Path};
 
 /// Ids of CONNECT and its reply in 0.6.
@@ -18,7 +19,7 @@ const IDS: [(Dir, i32); 2] = [(Dir::C2s, 1), (Dir::S2c, 2)];
 #[derive(Debug, Default)]
 pub(super) struct HandshakeEffect {
     /// Protocols and directions in which the rule can change them.
-    places: Vec<(Proto, Dir)>,
+    places: Places,
     /// True if the rule decides without the memory of a session, and only drops or passes.
     pub(super) is_simple: bool,
 }
@@ -28,13 +29,13 @@ impl HandshakeEffect {
     pub(super) fn new(
         (actions, when): (&[Action], &Filter),
         (limits, window): (&Limits, &Window),
-        control: &[(Proto, Dir)],
+        control: Places,
         registry: &Registry,
     ) -> Self {
         if !actions.iter().any(Action::is_fault) {
             return Self::default();
         }
-        let may_change = |&(proto, dir): &(Proto, Dir)| {
+        let may_change = |proto, dir| {
             let is_greeting = |def: &Def| {
                 let mut ids = IDS.into_iter();
                 def.class == Class::Control && ids.any(|(of, id)| of == dir && def.id == Id::Number(id))
@@ -68,7 +69,7 @@ impl HandshakeEffect {
                 && (is_place || segments.any(|segment| is_message(&segment.name.text)))
         };
         Self {
-            places: control.iter().copied().filter(may_change).collect(),
+            places: Places::of(|proto, dir| control.contains(proto, dir) && may_change(proto, dir)),
             is_simple: actions.iter().all(drops)
                 && chance.is_unlimited()
                 && window.is_always()
@@ -80,8 +81,7 @@ impl HandshakeEffect {
 
     /// Returns true if the rule can change a CONNECT of one protocol, or its reply in another.
     pub(super) fn may_change(&self, requested: Proto, answered: Proto) -> bool {
-        let mut places = self.places.iter();
-        places.any(|place| [(requested, Dir::C2s), (answered, Dir::S2c)].contains(place))
+        self.places.contains(requested, Dir::C2s) || self.places.contains(answered, Dir::S2c)
     }
 
     /// Returns true if the rule needs a session for each CONNECT, so that a flood can keep clients out.

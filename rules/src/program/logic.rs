@@ -18,11 +18,11 @@ use crate::verdict::RuleId;
 
 impl Logic for Rules {
     fn repeats(&self, proto: Proto, dir: Dir) -> bool {
-        self.repeats.contains(&(proto, dir))
+        self.repeats.contains(proto, dir)
     }
 
     fn acts(&self, proto: Proto, dir: Dir) -> bool {
-        self.acts.contains(&(proto, dir))
+        self.acts.contains(proto, dir)
     }
 
     fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
@@ -32,7 +32,7 @@ impl Logic for Rules {
     }
 
     fn observes(&self, proto: Proto, dir: Dir) -> bool {
-        self.observes.contains(&(proto, dir))
+        self.observes.contains(proto, dir)
     }
 
     fn controls(&self) -> bool {

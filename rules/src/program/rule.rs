@@ -13,6 +13,7 @@ use super::limits::Limits;
 use super::window::Window;
 use crate::check::ResolvedAction;
 use crate::filter::Filter;
+use crate::places::Places;
 use crate::span::Span;
 use crate::syntax::Action;
 use crate::verdict::PacketKind;
@@ -57,15 +58,15 @@ pub(super) struct Rule {
     /// True if all sessions share its counts.
     pub(super) is_global: bool,
     /// Protocols and directions in which it can match.
-    pub(super) reach: Vec<(Proto, Dir)>,
+    pub(super) reach: Places,
     /// Protocols and directions in which it can match chunks.
-    pub(super) chunks: Vec<(Proto, Dir)>,
+    pub(super) chunks: Places,
     /// Protocols and directions in which it can match control messages, if its actions can act on them.
-    pub(super) control: Vec<(Proto, Dir)>,
+    pub(super) control: Places,
     /// Effect of the rule on CONNECT and its reply.
     pub(super) greeting: HandshakeEffect,
     /// Protocols and directions in which it can match messages outside a connection, if its actions can act on them.
-    pub(super) connless: Vec<(Proto, Dir)>,
+    pub(super) connless: Places,
     /// True if its condition names the leg of control messages.
     pub(super) names_leg: bool,
 }
@@ -73,7 +74,7 @@ pub(super) struct Rule {
 impl Rule {
     /// Returns true if the rule can match a chunk in this direction.
     pub(super) fn reaches(&self, proto: Proto, dir: Dir) -> bool {
-        self.chunks.contains(&(proto, dir))
+        self.chunks.contains(proto, dir)
     }
 
     /// Returns true if the rule can match a message of this form. Without `leg` in its condition, it matches control
@@ -82,15 +83,15 @@ impl Rule {
         match form {
             PacketKind::Chunk => self.reaches(proto, dir),
             PacketKind::Control(leg) => {
-                (self.names_leg || leg == Side::Client) && self.control.contains(&(proto, dir))
+                (self.names_leg || leg == Side::Client) && self.control.contains(proto, dir)
             }
-            PacketKind::Connless => self.connless.contains(&(proto, dir)),
+            PacketKind::Connless => self.connless.contains(proto, dir),
         }
     }
 
     /// Returns true if the rule can match a message in this direction in any protocol.
     pub(super) fn reaches_dir(&self, dir: Dir) -> bool {
-        self.reach.iter().any(|(_, of)| *of == dir)
+        self.reach.has(dir)
     }
 
     /// Returns the decision for a hit on the message with this name and number.

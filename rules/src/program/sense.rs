@@ -10,6 +10,7 @@ use crate::check::{Assign, LogPart, ResolvedAction, Target, Template, VarValue};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{DefKey, Value};
 use crate::filter::Filter;
+use crate::places::Places;
 use crate::span::Span;
 use crate::syntax::{self, Action, Expr, Kind, TemplatePart, parse};
 
@@ -19,7 +20,7 @@ pub(super) struct CheckedRule<'a> {
     pub(super) when: &'a Filter,
     pub(super) resolved: &'a [ResolvedAction],
     /// Protocols and directions in which it matches chunks.
-    pub(super) chunks: &'a [(Proto, Dir)],
+    pub(super) chunks: Places,
     pub(super) registry: &'static Registry,
 }
 
@@ -271,7 +272,7 @@ impl CheckedRule<'_> {
             return None;
         };
         let verb = if template.dir.is_some() { "inject" } else { "reply" };
-        let is_made = |(proto, dir): &(Proto, Dir)| makes(template, *proto, *dir);
+        let is_made = |(proto, dir)| makes(template, proto, dir);
         let dirs = [Dir::C2s, Dir::S2c];
         let has = |dir: Dir, wanted: bool| {
             let mut places = self.chunks.iter().filter(|(_, of)| *of == dir);
@@ -279,7 +280,7 @@ impl CheckedRule<'_> {
         };
         let what = &template.what;
         if !dirs.iter().any(|dir| has(*dir, true)) {
-            let (_, dir) = self.chunks.first()?;
+            let (_, dir) = self.chunks.iter().next()?;
             if template.dir.is_some() {
                 let error =
                     format!("no version of the game has both `{what}` and the messages of this condition");

@@ -122,7 +122,7 @@ impl State {
 
     /// Returns true if the program sees the messages which show that the game begins.
     fn sees_entries(&self) -> bool {
-        self.rules.observes.iter().any(|(_, dir)| *dir == Dir::C2s)
+        self.rules.observes.has(Dir::C2s)
     }
 
     /// Returns true if timers run, or would run if there were any.

@@ -6,7 +6,8 @@ use teetap_wire::{Dir, Proto};
 use super::rule::Rule;
 use super::window::LineWindow;
 use crate::context::{Names, Needs, Players, Stores};
-use crate::filter::{Filter, places};
+use crate::filter::Filter;
+use crate::places::Places;
 
 /// Parts of a program that need messages.
 pub(super) struct Survey<'a> {
@@ -52,44 +53,41 @@ impl Survey<'_> {
     }
 
     /// Returns the protocols and directions in which a rule that changes something can match.
-    pub(super) fn acts(&self) -> Vec<(Proto, Dir)> {
-        let acts = |(proto, dir): &(Proto, Dir)| {
+    pub(super) fn acts(&self) -> Places {
+        Places::of(|proto, dir| {
             let mut active = self.rules.iter().filter(|rule| !rule.is_passive);
-            active.any(|rule| rule.reaches(*proto, *dir))
-        };
-        places().filter(acts).collect()
+            active.any(|rule| rule.reaches(proto, dir))
+        })
     }
 
     /// Returns the protocols and directions in which a rule handles further copies.
-    pub(super) fn repeats(&self) -> Vec<(Proto, Dir)> {
-        let repeats = |(proto, dir): &(Proto, Dir)| {
+    pub(super) fn repeats(&self) -> Places {
+        Places::of(|proto, dir| {
             let mut looking = self.rules.iter().filter(|rule| !rule.on_copies.is_empty());
             looking.any(|rule| {
                 let mut expects = rule.expects.iter();
-                rule.reaches(*proto, *dir)
-                    || expects.any(|expected| expected.filter.usual_reach(self.registry).dir(*proto, *dir))
+                rule.reaches(proto, dir)
+                    || expects.any(|expected| expected.filter.usual_reach(self.registry).dir(proto, dir))
             })
-        };
-        places().filter(repeats).collect()
+        })
     }
 
     /// Returns the protocols and directions in which a rule can match, or in which messages change the memory of
     /// rules or the context.
-    pub(super) fn observes(&self, needs: Needs) -> Vec<(Proto, Dir)> {
+    pub(super) fn observes(&self, needs: Needs) -> Places {
         let learns = |proto: Proto, dir, def: &Def| {
             needs.names != Names::None && Players::learns_from(dir, def)
                 || needs.follows(proto) && self.stores.follows(proto, dir, def)
         };
         let has_timers = self.rules.iter().any(|rule| rule.timer.is_some());
-        let observes = |&(proto, dir): &(Proto, Dir)| {
-            let registry = self.registry;
+        let registry = self.registry;
+        Places::of(|proto, dir| {
             self.rules.iter().any(|rule| rule.reaches(proto, dir))
                 // Timers start when the game begins.
                 || has_timers && dir == Dir::C2s
                 || registry.defs(proto.into()).any(|def| learns(proto, dir, def))
                 || self.rules.iter().any(|rule| rule.listens(registry, proto, dir))
                 || self.windows.iter().any(|window| window.listens(registry, proto, dir))
-        };
-        places().filter(observes).collect()
+        })
     }
 }
