@@ -190,8 +190,9 @@ impl DryRun {
         let Some(tried) = self.sessions.get_mut(&session) else {
             return attempts;
         };
+        let interest = self.program.interest();
         tried.proto = Some(packet.proto);
-        if datagram.dir == Dir::C2s && self.program.measures() {
+        if datagram.dir == Dir::C2s && interest.measures {
             tried.rules.on_ack(at.0, packet.header.ack);
         }
         if packet.header.flags.contains(Flags::CONTROL) {
@@ -203,24 +204,24 @@ impl DryRun {
             return attempts;
         }
         let mut notes: Vec<Note> = packet.notes.iter().collect();
-        if self.program.inspects() {
+        if interest.inspects {
             notes.extend(packet.chunk_notes().iter());
         }
         let size = datagram.received().map_or(0, <[u8]>::len);
         for chunk in packet.chunks() {
             let message = message(session, at, datagram.dir, (&packet, size, &notes), &chunk);
             if message.dir == Dir::S2c
-                && self.program.measures()
+                && interest.measures
                 && let Some(seq) = message.seq
             {
                 tried.rules.on_sent(at.0, seq, message.resend);
             }
             let verdict = if !tried.is_first(&message) {
-                if !self.program.repeats(message.proto, message.dir) {
+                if !interest.repeats.contains(message.proto, message.dir) {
                     continue;
                 }
                 tried.rules.repeat(&message, &mut self.shared)
-            } else if self.program.acts(message.proto, message.dir) {
+            } else if interest.acts.contains(message.proto, message.dir) {
                 tried.rules.decide(&message, &mut self.shared)
             } else {
                 tried.rules.observe(&message, &mut self.shared)

@@ -45,8 +45,8 @@ pub use filter::Filter;
 pub use opening::Opening;
 pub use places::Places;
 pub use program::{
-    By, Decide, Decision, Drawn, Failure, GameEntry, Hit, Hits, LineReport, Logic, Program, RepeatError,
-    Report, RuleReport, Shared, Test,
+    By, Decide, Decision, Drawn, Failure, GameEntry, Hit, Hits, Interest, LineReport, Logic, Program,
+    RepeatError, Report, RuleReport, Shared, Test,
 };
 pub use span::Span;
 pub use verdict::{

@@ -4,8 +4,8 @@
 
 use std::{net::UdpSocket, sync::Arc, thread, time::Duration};
 
-use teetap_rules::{Decide, Logic, Message, Opening, Program, RuleId, Shared, Verdict};
-use teetap_wire::{Dir, Proto, def::Registry};
+use teetap_rules::{Decide, Interest, Logic, Message, Opening, Program, RuleId, Shared, Verdict};
+use teetap_wire::def::Registry;
 
 use super::*;
 use crate::{
@@ -117,18 +117,22 @@ fn the_proxy_ends_with_its_last_handle() {
     proxy.join().unwrap();
 }
 
-/// Rules that panic.
+/// Rules that panic on KEEPALIVE.
 struct Broken;
 
 impl Decide for Broken {
-    fn decide(&mut self, _: &Message<'_>, _: &mut Shared) -> Verdict {
+    fn decide(&mut self, message: &Message<'_>, _: &mut Shared) -> Verdict {
+        assert_ne!(message.data, [0], "a bug, for the test");
         Verdict::PASS
     }
 }
 
 impl Logic for Broken {
-    fn acts(&self, _: Proto, _: Dir) -> bool {
-        panic!("a bug, for the test")
+    fn interest(&self) -> Interest {
+        Interest {
+            controls: true,
+            ..Interest::default()
+        }
     }
 
     fn open(self: Arc<Self>, _: Opening, _: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
@@ -148,8 +152,7 @@ fn a_bug_in_a_task_ends_the_run() {
         .commands()
         .send(Request::Program(Some(Arc::new(Program::new("", Broken)))))
         .unwrap();
-    // The rules are evaluated when the client of a 0.6 session comes online, in the task that reads the
-    // listen socket.
+    // The rules see the client's KEEPALIVE in the task that reads the listen socket.
     let mut buffer = [0; 2048];
     client.send_to(b"\x10\0\0\x01", proxy.addr).unwrap();
     let (_, upstream) = server.recv_from(&mut buffer).unwrap();

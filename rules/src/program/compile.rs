@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use teetap_wire::def::{Class, Registry};
+use teetap_wire::def::Registry;
 
 use super::checker::Checker;
+use super::interest::Interest;
 use super::lets::NamedExprs;
 use super::profile::Profiles;
 use super::rule::Rule;
@@ -13,38 +14,22 @@ use super::window::LineWindow;
 use crate::check::Variables;
 use crate::context::{Needs, Stores};
 use crate::diagnostic::{Diagnostic, Severity, sort};
-use crate::filter::Filter;
 use crate::impair::Links;
-use crate::places::Places;
 use crate::span::Span;
 use crate::syntax::{Statement, parse_statements};
 
 /// Rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
     pub(super) rules: Vec<Rule>,
-    /// Protocols and directions in which a rule can match.
-    pub(super) acts: Places,
-    /// Protocols and directions in which a rule handles further copies.
-    pub(super) repeats: Places,
-    /// Protocols and directions in which a rule can match, or in which messages change the memory of rules or the
-    /// context.
-    pub(super) observes: Places,
+    pub(super) interest: Interest,
     /// Parts of a session's context that conditions need.
     pub(super) needs: Needs,
-    /// True if a condition needs the round trip.
-    pub(super) measures: bool,
-    /// True if a condition needs notes.
-    pub(super) inspects: bool,
     /// True if a rule expects messages.
     pub(super) expects: bool,
     /// True if a rule can act without a message.
     pub(super) is_timed: bool,
     /// Empty snapshot stores; no stores if snapshots are not needed.
     pub(super) stores: Stores,
-    /// True if a control message can affect a rule, or the window of a link line.
-    pub(super) controls: bool,
-    /// True if a rule can match a message outside a connection, or such a message can affect the window of a link line.
-    pub(super) browses: bool,
     pub(super) links: Links,
     /// Span of each link line, or of the use of its profile.
     pub(super) line_places: Vec<Span>,
@@ -73,18 +58,10 @@ impl Rules {
         };
         let needs = survey.needs();
         Self {
-            acts: survey.acts(),
-            repeats: survey.repeats(),
-            observes: survey.observes(needs),
+            interest: survey.interest(needs),
             needs,
-            measures: survey.any(Filter::needs_trips),
-            inspects: survey.any(Filter::needs_notes),
-            expects: rules.iter().any(|rule| !rule.expects.is_empty()),
-            is_timed: rules
-                .iter()
-                .any(|rule| rule.timer.is_some() || !rule.expects.is_empty()),
-            controls: rules.iter().any(|rule| rule.sees_control(registry)) || survey.sees(Class::Control),
-            browses: rules.iter().any(|rule| !rule.connless.is_empty()) || survey.sees(Class::Connless),
+            expects: survey.expects(),
+            is_timed: survey.expects() || rules.iter().any(|rule| rule.timer.is_some()),
             stores: if needs.follows_any() {
                 stores
             } else {

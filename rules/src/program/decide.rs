@@ -16,7 +16,7 @@ pub trait Decide: Any + Send {
     fn decide(&mut self, message: &Message<'_>, shared: &mut Shared) -> Verdict;
 
     /// Observes the first copy of a message that is forwarded without a decision, because the program does not act in
-    /// its direction, or the direction cannot be renumbered yet. See [`Logic::observes`](crate::Logic::observes). The
+    /// its direction, or the direction cannot be renumbered yet. See [`Interest::observes`](crate::Interest::observes). The
     /// verdict does not change the message; it lists the rules that took part, and marks.
     fn observe(&mut self, _message: &Message<'_>, _shared: &mut Shared) -> Verdict {
         Verdict::PASS
@@ -30,7 +30,7 @@ pub trait Decide: Any + Send {
 
     /// Handles another copy of a message that was decided or observed before, because its sender resends it. The
     /// verdict does not change the message; it lists the rules that took part, and marks. See
-    /// [`Logic::repeats`](crate::Logic::repeats).
+    /// [`Interest::repeats`](crate::Interest::repeats).
     fn repeat(&mut self, _message: &Message<'_>, _shared: &mut Shared) -> Verdict {
         Verdict::PASS
     }
@@ -42,11 +42,11 @@ pub trait Decide: Any + Send {
     }
 
     /// Records that a vital message was sent to the client with this sequence number. See
-    /// [`Logic::measures`](crate::Logic::measures).
+    /// [`Interest::measures`](crate::Interest::measures).
     fn on_sent(&mut self, _at: u64, _seq: Seq, _resend: bool) {}
 
     /// Records an ack of the client, which refers to the numbers that were sent to the client. See
-    /// [`Logic::measures`](crate::Logic::measures).
+    /// [`Interest::measures`](crate::Interest::measures).
     fn on_ack(&mut self, _at: u64, _ack: Seq) {}
 
     /// Returns the time of the next call of [`Self::on_time`], in microseconds since the start of the run; `None` for

@@ -3,10 +3,11 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use teetap_wire::{Dir, Proto};
+use teetap_wire::Proto;
 
 use super::Logic;
 use super::compile::Rules;
+use super::interest::Interest;
 use super::shared::{Hits, RuleReport, Shared, Test};
 use super::state::State;
 use crate::impair::Links;
@@ -17,26 +18,14 @@ use crate::syntax::Action;
 use crate::verdict::RuleId;
 
 impl Logic for Rules {
-    fn repeats(&self, proto: Proto, dir: Dir) -> bool {
-        self.repeats.contains(proto, dir)
-    }
-
-    fn acts(&self, proto: Proto, dir: Dir) -> bool {
-        self.acts.contains(proto, dir)
+    fn interest(&self) -> Interest {
+        self.interest
     }
 
     fn open(self: Arc<Self>, session: Opening, before: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
         let before: Option<Box<dyn Any>> = before.map(|before| before as Box<dyn Any>);
         let before = before.and_then(|before| before.downcast::<State>().ok());
         Box::new(State::open(self, session, before))
-    }
-
-    fn observes(&self, proto: Proto, dir: Dir) -> bool {
-        self.observes.contains(proto, dir)
-    }
-
-    fn controls(&self) -> bool {
-        self.controls
     }
 
     fn needs_session(&self, requested: Proto, answered: Proto, shared: &Shared) -> Option<RuleId> {
@@ -47,27 +36,6 @@ impl Logic for Rules {
             !is_simple && greeting.may_change(requested, answered) && shared.is_enabled(*id)
         });
         rules.next().map(|(id, _)| id)
-    }
-
-    fn decides_alone(&self) -> bool {
-        !self.expects && self.rules.iter().any(|rule| rule.greeting.is_alone())
-    }
-
-    fn browses(&self) -> bool {
-        self.browses
-    }
-
-    fn measures(&self) -> bool {
-        self.measures
-    }
-
-    fn inspects(&self) -> bool {
-        self.inspects
-    }
-
-    fn changes_snapshots(&self, proto: Proto) -> bool {
-        let mut rules = self.rules.iter();
-        rules.any(|rule| rule.sets_items && rule.reaches(proto, Dir::S2c))
     }
 
     fn share(&self, before: Shared) -> Shared {

@@ -14,6 +14,7 @@
 //! | `faults` | decisions as values, and programs that repeat the decisions of another run |
 //! | `gate` | the modifiers between condition and actions |
 //! | `greeting` | rules that can change CONNECT or its reply |
+//! | `interest` | the messages and facts that a program needs |
 //! | `items` | actions that change snapshot items |
 //! | `lets` | named expressions |
 //! | `logic` | a program as seen by the session core |
@@ -41,6 +42,7 @@ mod faults;
 mod gate;
 mod greeting;
 mod hit;
+mod interest;
 mod items;
 mod lets;
 mod limits;
@@ -76,6 +78,7 @@ use faults::Faults;
 pub use decide::Decide;
 pub use faults::{By, Decision, Drawn, GameEntry, RepeatError};
 pub use hit::Hit;
+pub use interest::Interest;
 pub use profile::{profile, profiles};
 pub use shared::{Failure, Hits, LineReport, Report, RuleReport, Shared, Test};
 
@@ -84,6 +87,7 @@ pub use shared::{Failure, Hits, LineReport, Report, RuleReport, Shared, Test};
 pub struct Program {
     source: Arc<str>,
     logic: Arc<dyn Logic>,
+    interest: Interest,
     /// Decisions that replace its own.
     faults: Option<Arc<Faults>>,
 }
@@ -93,56 +97,13 @@ pub struct Program {
 /// Law: pure. The same logic makes the same decisions about the same messages, independent of the clock and of other
 /// sessions.
 pub trait Logic: Send + Sync {
-    /// Returns true if a decision in this direction can be other than a pass. Other directions keep the sequence
-    /// numbers of their sender.
-    fn acts(&self, proto: Proto, dir: Dir) -> bool;
-
-    /// Returns true if decisions depend on the messages in this direction, so that the caller must pass messages that
-    /// are forwarded without a decision to [`Decide::observe`].
-    fn observes(&self, proto: Proto, dir: Dir) -> bool {
-        self.acts(proto, dir)
-    }
-
-    /// Returns true if the program decides about control messages.
-    fn controls(&self) -> bool {
-        false
-    }
+    /// Returns the messages and facts that the decisions depend on. [`Program::new`] calls it once.
+    fn interest(&self) -> Interest;
 
     /// Returns the first enabled rule that can change a CONNECT or its reply to the client, but cannot decide about
     /// them without the session that they open.
     fn needs_session(&self, _requested: Proto, _answered: Proto, _shared: &Shared) -> Option<RuleId> {
-        self.controls().then_some(RuleId(0))
-    }
-
-    /// Returns true if rules decide about a CONNECT or its reply without a session.
-    fn decides_alone(&self) -> bool {
-        false
-    }
-
-    /// Returns true if the program decides about messages outside a connection.
-    fn browses(&self) -> bool {
-        false
-    }
-
-    /// Returns true if rules handle further copies of messages in this direction, see [`Decide::repeat`].
-    fn repeats(&self, _proto: Proto, _dir: Dir) -> bool {
-        false
-    }
-
-    /// Returns true if decisions depend on the round trip to the client, so that [`Decide::on_sent`] and
-    /// [`Decide::on_ack`] are needed.
-    fn measures(&self) -> bool {
-        false
-    }
-
-    /// Returns true if decisions depend on the oddities of the chunks of a datagram.
-    fn inspects(&self) -> bool {
-        false
-    }
-
-    /// Returns true if rules change items of snapshots, see [`Verdict::items`](crate::Verdict::items).
-    fn changes_snapshots(&self, _proto: Proto) -> bool {
-        false
+        self.interest().controls.then_some(RuleId(0))
     }
 
     /// Creates the state of a session. `before` is the state of the same session under another program, whose memory
@@ -184,6 +145,7 @@ impl Program {
     pub fn new(source: impl Into<Arc<str>>, logic: impl Logic + 'static) -> Self {
         Self {
             source: source.into(),
+            interest: logic.interest(),
             logic: Arc::new(logic),
             faults: None,
         }
@@ -209,64 +171,16 @@ impl Program {
         &self.source
     }
 
-    /// Returns true if the program decides about a direction, see [`Logic::acts`].
+    /// Returns the messages and facts that the program needs.
     #[must_use]
-    pub fn acts(&self, proto: Proto, dir: Dir) -> bool {
-        self.logic.acts(proto, dir)
-    }
-
-    /// Returns true if the program observes a direction, see [`Logic::observes`].
-    #[must_use]
-    pub fn observes(&self, proto: Proto, dir: Dir) -> bool {
-        self.logic.observes(proto, dir)
-    }
-
-    /// Returns true if the program decides about control messages, see [`Logic::controls`].
-    #[must_use]
-    pub fn controls(&self) -> bool {
-        self.logic.controls()
+    pub const fn interest(&self) -> Interest {
+        self.interest
     }
 
     /// Returns the rule that needs a session for a CONNECT, see [`Logic::needs_session`].
     #[must_use]
     pub fn needs_session(&self, requested: Proto, answered: Proto, shared: &Shared) -> Option<RuleId> {
         self.logic.needs_session(requested, answered, shared)
-    }
-
-    /// Returns true if rules decide about a CONNECT without a session, see [`Logic::decides_alone`].
-    #[must_use]
-    pub fn decides_alone(&self) -> bool {
-        self.logic.decides_alone()
-    }
-
-    /// Returns true if the program decides about messages outside a connection, see [`Logic::browses`].
-    #[must_use]
-    pub fn browses(&self) -> bool {
-        self.logic.browses()
-    }
-
-    /// Returns true if rules handle further copies of messages, see [`Logic::repeats`].
-    #[must_use]
-    pub fn repeats(&self, proto: Proto, dir: Dir) -> bool {
-        self.logic.repeats(proto, dir)
-    }
-
-    /// Returns true if round trips are needed, see [`Logic::measures`].
-    #[must_use]
-    pub fn measures(&self) -> bool {
-        self.logic.measures()
-    }
-
-    /// Returns true if the oddities of chunks are needed, see [`Logic::inspects`].
-    #[must_use]
-    pub fn inspects(&self) -> bool {
-        self.logic.inspects()
-    }
-
-    /// Returns true if rules change items of snapshots, see [`Logic::changes_snapshots`].
-    #[must_use]
-    pub fn changes_snapshots(&self, proto: Proto) -> bool {
-        self.logic.changes_snapshots(proto)
     }
 
     /// Creates the state of a session, see [`Logic::open`].

@@ -122,7 +122,7 @@ impl State {
 
     /// Returns true if the program sees the messages which show that the game begins.
     fn sees_entries(&self) -> bool {
-        self.rules.observes.has(Dir::C2s)
+        self.rules.interest.observes.has(Dir::C2s)
     }
 
     /// Returns true if timers run, or would run if there were any.
@@ -151,7 +151,7 @@ impl State {
         if needs.follows_any() && !had.follows_any() || needs.names > had.names {
             context.gap();
         }
-        if next.measures && !self.rules.measures {
+        if next.interest.measures && !self.rules.interest.measures {
             context.restart_trips();
         }
         context
@@ -164,7 +164,7 @@ impl State {
         self.fail_late(message.at);
         let place = (message.proto, message.dir);
         let visited = shared.dispatch.visited(&self.rules, place, &view.subject());
-        if visited.is_none() && !self.rules.measures && self.rules.needs == Needs::NOTHING {
+        if visited.is_none() && !self.rules.interest.measures && self.rules.needs == Needs::NOTHING {
             self.context.introduce(&view);
             self.enter(&view, message, shared);
             return Verdict::PASS;
@@ -371,7 +371,7 @@ impl Decide for State {
 
     fn ignores(&self, (proto, dir): (Proto, Dir), id: MessageId, shared: &mut Shared) -> bool {
         let rules = &self.rules;
-        let remembers = rules.measures || rules.needs != Needs::NOTHING;
+        let remembers = rules.interest.measures || rules.needs != Needs::NOTHING;
         // A message must be seen if it can have an effect other than through the rules that it visits.
         let is_awaited = rules.expects || self.starts_late || self.proto != Some(proto);
         !remembers && !is_awaited && shared.dispatch.ignores(rules, (proto, dir), id)

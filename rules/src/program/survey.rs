@@ -3,6 +3,7 @@
 use teetap_wire::def::{Class, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
+use super::interest::Interest;
 use super::rule::Rule;
 use super::window::LineWindow;
 use crate::context::{Names, Needs, Players, Stores};
@@ -24,15 +25,36 @@ impl Survey<'_> {
     }
 
     /// Returns true if `needs` returns true for a condition.
-    pub(super) fn any(&self, needs: fn(&Filter) -> bool) -> bool {
+    fn any(&self, needs: fn(&Filter) -> bool) -> bool {
         self.filters().any(needs)
     }
 
     /// Returns true if a condition of a link line's window may match messages of this class.
-    pub(super) fn sees(&self, class: Class) -> bool {
+    fn sees(&self, class: Class) -> bool {
         self.windows
             .iter()
             .any(|window| window.sees(self.registry, class))
+    }
+
+    /// Returns true if a rule expects messages.
+    pub(super) fn expects(&self) -> bool {
+        self.rules.iter().any(|rule| !rule.expects.is_empty())
+    }
+
+    /// Returns the messages and facts that the program needs, given the `needs` of its conditions.
+    pub(super) fn interest(&self, needs: Needs) -> Interest {
+        let any_rule = |has: &dyn Fn(&Rule) -> bool| self.rules.iter().any(has);
+        Interest {
+            acts: self.acts(),
+            observes: self.observes(needs),
+            repeats: self.repeats(),
+            snapshots: self.snapshots(),
+            controls: any_rule(&|rule| rule.sees_control(self.registry)) || self.sees(Class::Control),
+            decides_alone: !self.expects() && any_rule(&|rule| rule.greeting.is_alone()),
+            browses: any_rule(&|rule| !rule.connless.is_empty()) || self.sees(Class::Connless),
+            measures: self.any(Filter::needs_trips),
+            inspects: self.any(Filter::needs_notes),
+        }
     }
 
     /// Returns the parts of a session's context that conditions need.
@@ -53,15 +75,23 @@ impl Survey<'_> {
     }
 
     /// Returns the protocols and directions in which a rule that changes something can match.
-    pub(super) fn acts(&self) -> Places {
+    fn acts(&self) -> Places {
         Places::of(|proto, dir| {
             let mut active = self.rules.iter().filter(|rule| !rule.is_passive);
             active.any(|rule| rule.reaches(proto, dir))
         })
     }
 
+    /// Returns the protocols and directions in which a rule changes items of snapshots.
+    fn snapshots(&self) -> Places {
+        Places::of(|proto, dir| {
+            let mut changing = self.rules.iter().filter(|rule| rule.sets_items);
+            dir == Dir::S2c && changing.any(|rule| rule.reaches(proto, dir))
+        })
+    }
+
     /// Returns the protocols and directions in which a rule handles further copies.
-    pub(super) fn repeats(&self) -> Places {
+    fn repeats(&self) -> Places {
         Places::of(|proto, dir| {
             let mut looking = self.rules.iter().filter(|rule| !rule.on_copies.is_empty());
             looking.any(|rule| {
@@ -74,7 +104,7 @@ impl Survey<'_> {
 
     /// Returns the protocols and directions in which a rule can match, or in which messages change the memory of
     /// rules or the context.
-    pub(super) fn observes(&self, needs: Needs) -> Places {
+    fn observes(&self, needs: Needs) -> Places {
         let learns = |proto: Proto, dir, def: &Def| {
             needs.names != Names::None && Players::learns_from(dir, def)
                 || needs.follows(proto) && self.stores.follows(proto, dir, def)

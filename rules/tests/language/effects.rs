@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use teetap_rules::{Decide, Effect, Fate, Message, Opening, Order, PacketKind, RuleId, Shared};
+use teetap_rules::{
+    Decide, Effect, Fate, Interest, Message, Opening, Order, PacketKind, Places, RuleId, Shared,
+};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Proto, Side};
 
@@ -147,8 +149,15 @@ fn a_secret_in_a_report_is_dots_as_in_the_line_of_its_message() {
 fn passive_rules_arm_nothing() {
     let program = program("log when sv_chat\nmark when cl_say\nclose when sv_motd\ndrop when cl_emoticon");
     let places = [(Proto::Ddnet, Dir::C2s), (Proto::Ddnet, Dir::S2c)];
-    assert_eq!(places.map(|(proto, dir)| program.acts(proto, dir)), [true, false]);
-    assert_eq!(places.map(|(proto, dir)| program.observes(proto, dir)), [true; 2]);
+    let Interest { acts, observes, .. } = program.interest();
+    assert_eq!(
+        places.map(|(proto, dir)| acts.contains(proto, dir)),
+        [true, false]
+    );
+    assert_eq!(
+        places.map(|(proto, dir)| observes.contains(proto, dir)),
+        [true; 2]
+    );
     let mut state = program.open(OPENING, None);
     state.observe(&first_copy(&chat(3, "x"), 5), &mut Shared::default());
     let log = Effect::Log {
@@ -214,7 +223,8 @@ fn hold_waits_for_a_message() {
     // A rule has the same key in another program.
     assert_eq!(key(&format!("drop when cl_emoticon\n{source}")), key(&source));
     let program = program(&source);
-    assert!(program.observes(Proto::Ddnet, Dir::C2s) && !program.acts(Proto::Ddnet, Dir::C2s));
+    let Interest { acts, observes, .. } = program.interest();
+    assert!(observes.contains(Proto::Ddnet, Dir::C2s) && !acts.contains(Proto::Ddnet, Dir::C2s));
     let mut state = program.open(OPENING, None);
     let mut releases = |text: &str| {
         state.observe(&first_copy(&say(text), 5), &mut Shared::default());
@@ -241,7 +251,7 @@ fn second(number: u64) -> u64 {
 fn timers_run_from_the_start_of_the_game() {
     let source = "inject s2c sv_chat{client_id: -1, message: \"tick\"}, log \"tock\" every 5s";
     let program = program(source);
-    assert!(program.observes(Proto::Ddnet, Dir::C2s));
+    assert!(program.interest().observes.contains(Proto::Ddnet, Dir::C2s));
     let mut state = program.open(OPENING, None);
     let shared = &mut Shared::default();
     assert_eq!(state.deadline(), None);
@@ -462,13 +472,13 @@ fn control_messages_have_a_leg_and_are_lost_so_many_times() {
 
 #[test]
 fn rules_on_control_messages_renumber_nothing() {
-    let program = program("drop when ctrl.close");
-    assert!(program.controls() && !program.browses());
-    assert!(!program.acts(Proto::Ddnet, Dir::C2s) && !program.acts(Proto::Ddnet, Dir::S2c));
-    let program = crate::stage::program("drop when c2s");
-    assert!(program.controls() && program.browses() && program.acts(Proto::V7, Dir::C2s));
-    let program = crate::stage::program("drop when cl_say");
-    assert!(!program.controls() && !program.browses());
+    let interest = program("drop when ctrl.close").interest();
+    assert!(interest.controls && !interest.browses);
+    assert_eq!(interest.acts, Places::NONE);
+    let interest = program("drop when c2s").interest();
+    assert!(interest.controls && interest.browses && interest.acts.contains(Proto::V7, Dir::C2s));
+    let interest = program("drop when cl_say").interest();
+    assert!(!interest.controls && !interest.browses);
 }
 
 #[test]

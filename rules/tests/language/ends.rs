@@ -1,6 +1,6 @@
 //! Tests of rules that end the run: `fail`, `expect` and `exit`.
 
-use teetap_rules::{Decide, Effect, End, Program, RuleId, Shared, Verdict};
+use teetap_rules::{Decide, Effect, End, Interest, Places, Program, RuleId, Shared, Verdict};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Proto};
 
@@ -57,11 +57,7 @@ fn fail_and_exit_end_the_run_and_change_nothing() {
     // These rules do not renumber any direction.
     let passive =
         program("fail \"x\" when cl_say\nexit 10 when sv_chat\nexpect sv_motd within 1s when cl_say");
-    assert!(
-        Proto::ALL
-            .iter()
-            .all(|proto| { [Dir::C2s, Dir::S2c].iter().all(|dir| !passive.acts(*proto, *dir)) })
-    );
+    assert_eq!(passive.interest().acts, Places::NONE);
 }
 
 #[test]
@@ -150,8 +146,8 @@ fn rules_end_the_run_at_times() {
 #[test]
 fn expected_messages_are_observed() {
     let program = program("expect sv_chat within 1s when cl_say\ndrop when cl_say");
-    assert!(program.observes(Proto::Ddnet, Dir::S2c));
-    assert!(!program.acts(Proto::Ddnet, Dir::S2c));
+    let Interest { acts, observes, .. } = program.interest();
+    assert!(observes.contains(Proto::Ddnet, Dir::S2c) && !acts.contains(Proto::Ddnet, Dir::S2c));
     let mut state = open(&program);
     decide(&mut *state, &say("a"), at(0));
     assert_eq!(state.deadline(), Some(at(1000)));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use teetap_rules::{
-    Decide, Opening, Program, Shared,
+    Decide, Interest, Opening, Places, Program, Shared,
     impair::{Fate, LineSet, Lost, Sent},
     program::{profile, profiles},
     syntax::{Statement, parse_statements},
@@ -315,13 +315,8 @@ fn a_program_impairs_only_the_directions_of_its_lines() {
 
 #[test]
 fn a_program_of_link_lines_acts_on_no_message() {
-    let program = program("link both loss 5%");
-    for (proto, dir) in Proto::ALL
-        .into_iter()
-        .flat_map(|proto| [(proto, Dir::C2s), (proto, Dir::S2c)])
-    {
-        assert!(!program.acts(proto, dir) && !program.observes(proto, dir));
-    }
+    let interest = program("link both loss 5%").interest();
+    assert_eq!((interest.acts, interest.observes), (Places::NONE, Places::NONE));
 }
 
 /// Returns the link lines with open windows after each of these messages.
@@ -340,8 +335,9 @@ fn messages_open_and_close_the_window_of_a_line() {
                   link s2c blackhole after talk until count(cl_say) > 2\n\
                   profile p { link both loss 1% until sv_motd }\nuse \"p\"\nlink c2s loss 1%";
     let program = program(source);
+    let Interest { acts, observes, .. } = program.interest();
     for dir in [Dir::C2s, Dir::S2c] {
-        assert!(program.observes(Proto::Ddnet, dir) && !program.acts(Proto::Ddnet, dir));
+        assert!(observes.contains(Proto::Ddnet, dir) && !acts.contains(Proto::Ddnet, dir));
     }
     let motd = (Dir::S2c, message("sv_motd", &[]));
     let mut state = program.open(OPENING, None);

@@ -1,8 +1,8 @@
 //! Tests of modifiers, which select the matches on which a rule acts.
 
-use teetap_rules::{Decide, Opening, Program, Shared};
-use teetap_wire::Dir;
+use teetap_rules::{Decide, Interest, Opening, Program, Shared};
 use teetap_wire::def::Datum;
+use teetap_wire::{Dir, Proto};
 
 use crate::stage::{OPENING, decide, first_copy, message, program, say, wrong};
 
@@ -153,8 +153,8 @@ fn windows_are_open_between_their_ends() {
     }
     // A message in the other direction opens the window, even before this direction is renumbered.
     let program = program("drop when cl_say after sv_motd");
-    assert!(program.observes(teetap_wire::Proto::Ddnet, Dir::S2c));
-    assert!(!program.acts(teetap_wire::Proto::Ddnet, Dir::S2c));
+    let Interest { acts, observes, .. } = program.interest();
+    assert!(observes.contains(Proto::Ddnet, Dir::S2c) && !acts.contains(Proto::Ddnet, Dir::S2c));
     let motd = (
         Dir::S2c,
         message("sv_motd", &[("message", Datum::Bytes(b"hi".to_vec()))]),

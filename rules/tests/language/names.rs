@@ -1,8 +1,8 @@
 //! Tests of named expressions and variables.
 
-use teetap_rules::{Effect, Fate, Program, RuleId, Severity, Shared};
+use teetap_rules::{Effect, Fate, Places, Program, RuleId, Severity, Shared};
+use teetap_wire::Dir;
 use teetap_wire::def::{Datum, Registry};
-use teetap_wire::{Dir, Proto};
 
 use crate::stage::{OPENING, decide, first_copy, message, outcome, program, say, verdict, wrong};
 
@@ -185,7 +185,8 @@ fn variables_are_in_values_and_count() {
         "{effects:?}"
     );
     // These rules do not renumber any direction, each session has its own variables, and a long text is truncated.
-    assert!(!program("var $x = t when sv_chat").acts(Proto::Ddnet, Dir::S2c));
+    let interest = program("var $x = t when sv_chat").interest();
+    assert_eq!(interest.acts, Places::NONE);
     let long = "var $x = .message, log \"{len($x)}\" when sv_chat";
     assert_eq!(logged(long, &[chat(&"x".repeat(1200))]), ["1024"]);
 }

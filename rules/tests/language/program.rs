@@ -169,13 +169,16 @@ fn a_program_acts_where_a_rule_can_match_and_observes_what_it_depends_on() {
         (Proto::V7, Dir::C2s),
     ];
     let acts = |source: &str| {
-        let program = program(source);
-        PLACES.map(|(proto, dir)| program.acts(proto, dir))
+        let acts = program(source).interest().acts;
+        PLACES.map(|(proto, dir)| acts.contains(proto, dir))
     };
     let observes = |source: &str| {
-        let program = program(source);
-        let needs = (program.measures(), program.inspects());
-        (PLACES.map(|(proto, dir)| program.observes(proto, dir)), needs)
+        let interest = program(source).interest();
+        let needs = (interest.measures, interest.inspects);
+        (
+            PLACES.map(|(proto, dir)| interest.observes.contains(proto, dir)),
+            needs,
+        )
     };
     assert_eq!(acts("# nothing"), [false; 3]);
     assert_eq!(acts("drop when cl_say"), [true, false, true]);

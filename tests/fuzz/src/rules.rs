@@ -86,7 +86,7 @@ fn runs(program: &Program) {
         let mut decisions = Vec::new();
         for (at, (proto, dir, data)) in (0_u64..).step_by(100_000).zip(messages()) {
             let message = message(at, proto, dir, &data);
-            let verdict = if program.acts(proto, dir) {
+            let verdict = if program.interest().acts.contains(proto, dir) {
                 session.decide(&message, &mut shared)
             } else {
                 session.observe(&message, &mut shared)

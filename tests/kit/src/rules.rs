@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use teetap_rules::{Decide, Diagnostic, Logic, Made, Message, Opening, Program, RuleId, Shared, Verdict};
-use teetap_wire::{Dir, Proto, def::Registry};
+use teetap_rules::{
+    Decide, Diagnostic, Interest, Logic, Made, Message, Opening, Places, Program, RuleId, Shared, Verdict,
+};
+use teetap_wire::{Dir, def::Registry};
 
 /// Both directions.
 pub const BOTH: &[Dir] = &[Dir::C2s, Dir::S2c];
 
 struct Code<F> {
-    dirs: Vec<Dir>,
+    interest: Interest,
     open: F,
 }
 
 impl<D: Decide, F: Fn(Opening) -> D + Send + Sync> Logic for Code<F> {
-    fn acts(&self, _: Proto, dir: Dir) -> bool {
-        self.dirs.contains(&dir)
+    fn interest(&self) -> Interest {
+        self.interest
     }
 
     fn open(self: Arc<Self>, session: Opening, _: Option<Box<dyn Decide>>) -> Box<dyn Decide> {
@@ -32,8 +34,13 @@ pub fn program<D: Decide>(
     dirs: &[Dir],
     open: impl Fn(Opening) -> D + Send + Sync + 'static,
 ) -> Option<Arc<Program>> {
-    let dirs = dirs.to_vec();
-    Some(Arc::new(Program::new("code of a test", Code { dirs, open })))
+    let acts = Places::of(|_, dir| dirs.contains(&dir));
+    let interest = Interest {
+        acts,
+        observes: acts,
+        ..Interest::default()
+    };
+    Some(Arc::new(Program::new("code of a test", Code { interest, open })))
 }
 
 /// Compiles a program from text.

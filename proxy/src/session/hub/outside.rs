@@ -55,7 +55,7 @@ impl Hub {
 
     /// Forwards a message with the copies, delays and bytes that the rules decide on.
     fn pass(&mut self, way: ConnlessRoute, bytes: &[u8]) {
-        let read = Wire::parse(readable(bytes)).filter(|_| self.env.browses());
+        let read = Wire::parse(readable(bytes)).filter(|_| self.env.interest().browses);
         let Some(read) = read else {
             return self.pass_now(way, bytes);
         };
@@ -140,7 +140,7 @@ impl Hub {
     /// Evaluates the rules on a 0.7 client's request for a token, which opens no session. Returns the number
     /// of answers to send.
     pub(super) fn rule_token_request(&mut self, token: Token, size: usize) -> usize {
-        if !self.env.controls() {
+        if !self.env.interest().controls {
             return 1;
         }
         let data = [&[5][..], &token.0].concat();
@@ -158,8 +158,7 @@ impl Hub {
     /// Evaluates the rules on a CONNECT of 0.6 and its answer, which open no session. Returns false if the
     /// rules drop either message. The rules are evaluated only if one of them can drop such a message.
     pub(super) fn rules_pass_greeting(&mut self, request: (Proto, &[u8]), answer: (Proto, &[u8])) -> bool {
-        let program = self.env.program.as_ref();
-        if !program.is_some_and(|program| program.decides_alone()) {
+        if !self.env.interest().decides_alone {
             return true;
         }
         let mut scratch = Scratch::new();

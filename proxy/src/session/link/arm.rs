@@ -70,7 +70,7 @@ impl Link {
     pub(crate) fn arm_for_rules(&mut self, env: &mut Env) {
         let mut is_pending = false;
         for dir in [Dir::C2s, Dir::S2c] {
-            if !env.acts(self.server.proto, dir) {
+            if !env.interest().acts.contains(self.server.proto, dir) {
                 continue;
             }
             if self.may_arm(dir) {

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use teetap_rules::{
-    Decide, Effect, Hit, Made, Opening, Program, RuleId, Shared, Verdict,
+    Decide, Effect, Hit, Interest, Made, Opening, Program, RuleId, Shared, Verdict,
     impair::{Channel, LineSet},
 };
 use teetap_wire::{Dir, Note, Packet, Proto};
@@ -90,8 +90,10 @@ impl Env {
         };
         self.program = program;
         let links_browse = |program: &Program| DIRS.iter().any(|dir| program.links_browse(*dir));
-        let needs =
-            |program: &&Arc<Program>| program.browses() || program.controls() || links_browse(program);
+        let needs = |program: &&Arc<Program>| {
+            let interest = program.interest();
+            interest.browses || interest.controls || links_browse(program)
+        };
         let before = self.outside.take();
         let program = self.program.as_ref().filter(needs);
         self.outside =
@@ -148,11 +150,10 @@ impl Env {
         }
     }
 
-    /// Returns true if the program acts on messages of a direction.
-    pub(crate) fn acts(&self, proto: Proto, dir: Dir) -> bool {
-        self.program
-            .as_ref()
-            .is_some_and(|program| program.acts(proto, dir))
+    /// Returns the messages and facts that the program needs; none without a program.
+    pub(crate) fn interest(&self) -> Interest {
+        let program = self.program.as_ref();
+        program.map(|program| program.interest()).unwrap_or_default()
     }
 
     /// Returns true if the program has to see the messages of a direction: its rules need them, or, for
@@ -161,36 +162,7 @@ impl Env {
         let keeps_entries = dir == Dir::C2s && self.shared.is_recording();
         self.program
             .as_ref()
-            .is_some_and(|program| keeps_entries || program.observes(proto, dir))
-    }
-
-    /// Returns true if the program decides about control messages.
-    pub(crate) fn controls(&self) -> bool {
-        self.program.as_ref().is_some_and(|program| program.controls())
-    }
-
-    /// Returns true if the program decides about messages outside a connection.
-    pub(crate) fn browses(&self) -> bool {
-        self.program.as_ref().is_some_and(|program| program.browses())
-    }
-
-    /// Returns true if the program evaluates rules on retransmissions in a direction.
-    pub(crate) fn repeats(&self, proto: Proto, dir: Dir) -> bool {
-        self.program
-            .as_ref()
-            .is_some_and(|program| program.repeats(proto, dir))
-    }
-
-    /// Returns true if rules of the program change items of snapshots.
-    pub(crate) fn changes_snapshots(&self, proto: Proto) -> bool {
-        self.program
-            .as_ref()
-            .is_some_and(|program| program.changes_snapshots(proto))
-    }
-
-    /// Returns true if the program needs the round-trip time to the client.
-    pub(crate) fn measures(&self) -> bool {
-        self.program.as_ref().is_some_and(|program| program.measures())
+            .is_some_and(|program| keeps_entries || program.interest().observes.contains(proto, dir))
     }
 
     /// Returns the oddities of a datagram that rules can see; none without a program.
@@ -199,7 +171,7 @@ impl Env {
             return Vec::new();
         };
         let mut notes: Vec<Note> = packet.notes.iter().collect();
-        if program.inspects() {
+        if program.interest().inspects {
             notes.extend(packet.chunk_notes().iter());
         }
         notes

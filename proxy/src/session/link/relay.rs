@@ -93,7 +93,7 @@ impl Link {
     fn on_valid(&mut self, from: Side, packet: &Packet<'_>, control: Option<Control<'_>>, env: &mut Env) {
         self.leg(from).on_valid(packet, env.now);
         if from == Side::Client
-            && env.measures()
+            && env.interest().measures
             && let Some(rules) = &mut self.rules
         {
             rules.on_ack(env.now.0, packet.header.ack);
@@ -173,9 +173,10 @@ impl Link {
             }
             return frame.dir == Dir::S2c && redirects(packet);
         }
+        let interest = env.interest();
         let observes = env.observes(frame.proto, frame.dir);
-        let repeats = env.repeats(frame.proto, frame.dir);
-        let measures = frame.dir == Dir::S2c && env.measures();
+        let repeats = interest.repeats.contains(frame.proto, frame.dir);
+        let measures = frame.dir == Dir::S2c && interest.measures;
         let mut rules = self.rules.as_deref_mut().filter(|_| observes || measures);
         let mut extended = false;
         let mut chunks = packet.chunks();
@@ -275,11 +276,12 @@ impl Link {
         rewrites: Rewrites,
         env: &mut Env,
     ) -> bool {
-        let acts = env.acts(frame.proto, frame.dir);
+        let interest = env.interest();
+        let acts = interest.acts.contains(frame.proto, frame.dir);
         let observes = env.observes(frame.proto, frame.dir);
-        let repeats = env.repeats(frame.proto, frame.dir);
-        let measures = frame.dir == Dir::S2c && env.measures();
-        let changes_snapshots = env.changes_snapshots(frame.proto);
+        let repeats = interest.repeats.contains(frame.proto, frame.dir);
+        let measures = frame.dir == Dir::S2c && interest.measures;
+        let changes_snapshots = interest.snapshots.contains(frame.proto, Dir::S2c);
         let means = RewriteContext {
             registry: env.config.registry,
             listeners: &env.listeners,

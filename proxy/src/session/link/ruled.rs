@@ -103,7 +103,7 @@ impl Link {
         header: &Header,
         env: &mut Env,
     ) -> Option<Verdict> {
-        if !env.controls() || payload.is_empty() || self.opened.is_candidate {
+        if !env.interest().controls || payload.is_empty() || self.opened.is_candidate {
             return None;
         }
         let place = (self.id().0, dir, self.leg(leg).proto);
@@ -268,7 +268,7 @@ impl Link {
         resend: bool,
         env: &mut Env,
     ) -> bool {
-        if !env.controls() {
+        if !env.interest().controls {
             return false;
         }
         let received = env.work.control.take();

@@ -27,7 +27,7 @@ impl Link {
             return Packet::parse(proto, datagram, scratch);
         }
         let dir = Dir::from_sender(from);
-        let is_ruled = env.observes(proto, dir) || env.repeats(proto, dir);
+        let is_ruled = env.observes(proto, dir) || env.interest().repeats.contains(proto, dir);
         let rules = self.rules.as_ref().filter(|_| is_ruled);
         let is_untouched = splice.is_identity();
         // In a translated direction the payload may have to be composed again, so vital messages are parsed
@@ -46,6 +46,8 @@ impl Link {
             return false;
         };
         let is_waiting = online.arm_pending || online.resync.is_wanted();
-        !is_waiting && !env.measures() && !env.changes_snapshots(self.client.proto)
+        let interest = env.interest();
+        let changes_snapshots = interest.snapshots.contains(self.client.proto, Dir::S2c);
+        !is_waiting && !interest.measures && !changes_snapshots
     }
 }
