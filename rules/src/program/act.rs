@@ -121,6 +121,7 @@ impl<F: Facts> ActionRun<'_, F> {
             ResolvedAction::Mark(id) => {
                 let name = || {
                     self.rule
+                        .label
                         .identity
                         .chars()
                         .take(MAX_MARK)
@@ -154,7 +155,7 @@ impl<F: Facts> ActionRun<'_, F> {
             },
             Action::Hold { .. } if self.releases => return false,
             Action::Hold { max, unordered, .. } => Fate::Hold {
-                key: self.rule.hash,
+                key: self.rule.label.hash,
                 max,
                 order: order(unordered),
             },

@@ -10,7 +10,7 @@ use super::expect::Expected;
 use super::greeting::HandshakeEffect;
 use super::lets::NamedExprs;
 use super::limits::Limits;
-use super::rule::Rule;
+use super::rule::{Label, Rule};
 use super::sense::CheckedRule;
 use super::window::{LineWindow, Window};
 use crate::check::{MAX_REGEXES, ResolvedAction, Variables, is_snap, too_many_regexes};
@@ -141,14 +141,16 @@ impl Checker {
         let parts = (&*rule.actions, &when);
         let greeting = HandshakeEffect::new(parts, (&limits, &window), control, self.registry);
         Some(Rule {
-            hash: hash(&identity),
-            identity,
-            text,
-            name: rule.name.map(|name| name.text.into()),
+            label: Label {
+                hash: hash(&identity),
+                identity,
+                text,
+                name: rule.name.map(|name| name.text.into()),
+                span: rule.span,
+            },
             is_passive,
             is_fault: rule.actions.iter().any(Action::is_fault),
             actions: rule.actions,
-            span: rule.span,
             repeats_act: !is_passive
                 && resolved
                     .iter()

@@ -39,7 +39,7 @@ impl Logic for Rules {
     }
 
     fn share(&self, before: Shared) -> Shared {
-        let rules = self.rules.iter().map(|rule| &*rule.identity);
+        let rules = self.rules.iter().map(|rule| &*rule.label.identity);
         Shared::new(rules, self.links.identities(), before)
     }
 
@@ -59,9 +59,9 @@ impl Logic for Rules {
     fn rules(&self) -> Vec<RuleReport> {
         let reports = (0..).zip(&self.rules).map(|(id, rule)| RuleReport {
             id: RuleId(id),
-            place: rule.span,
-            name: rule.name.clone(),
-            text: rule.text.clone(),
+            place: rule.label.span,
+            name: rule.label.name.clone(),
+            text: rule.label.text.clone(),
             is_enabled: true,
             hits: Hits::default(),
             test: test(&rule.actions),
@@ -70,7 +70,9 @@ impl Logic for Rules {
     }
 
     fn rule(&self, id: RuleId) -> Option<&str> {
-        self.rules.get(usize::from(id.0)).map(|rule| &*rule.identity)
+        self.rules
+            .get(usize::from(id.0))
+            .map(|rule| &*rule.label.identity)
     }
 }
 

@@ -258,7 +258,7 @@ impl Progress {
         let count = shared.unwrap_or(&mut self.counts).for_dir(TIMER_DIR);
         let mut dice = Some(DrawRng::new(DrawKey {
             seed,
-            rule: rule.hash,
+            rule: rule.label.hash,
             session,
             dir: TIMER_DIR,
             name: 0,

@@ -106,7 +106,7 @@ fn decides(
     let mut dice = rule.draws().then(|| {
         DrawRng::new(DrawKey {
             seed,
-            rule: rule.hash,
+            rule: rule.label.hash,
             session: message.session,
             dir: message.dir,
             name: name_hash(facts),

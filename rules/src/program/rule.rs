@@ -18,8 +18,8 @@ use crate::span::Span;
 use crate::syntax::Action;
 use crate::verdict::PacketKind;
 
-/// A checked rule.
-pub(super) struct Rule {
+/// Names and text of a rule.
+pub(super) struct Label {
     /// Name of the rule. For a rule without a name, its text, followed by the number of the occurrence if it is not the
     /// first.
     pub(super) identity: Box<str>,
@@ -31,6 +31,11 @@ pub(super) struct Rule {
     pub(super) hash: u64,
     /// Span in the text.
     pub(super) span: Span,
+}
+
+/// A checked rule.
+pub(super) struct Rule {
+    pub(super) label: Label,
     /// Actions as written.
     pub(super) actions: Vec<Action>,
     pub(super) resolved: Vec<ResolvedAction>,
@@ -108,7 +113,7 @@ impl Rule {
             session: hit.session,
             dir,
             by: By::Rule {
-                rule: self.identity.clone(),
+                rule: self.label.identity.clone(),
                 message: message.into(),
                 ordinal,
                 actions: actions.join(", ").into(),

@@ -133,7 +133,7 @@ impl State {
     /// Moves out the memory of the rule with the same identity; `None` if there is no such rule.
     fn take(&mut self, rule: &Rule) -> Option<Progress> {
         let mut rules = self.rules.rules.iter().zip(&mut self.progress);
-        let (old, progress) = rules.find(|(old, _)| old.identity == rule.identity)?;
+        let (old, progress) = rules.find(|(old, _)| old.label.identity == rule.label.identity)?;
         Some(std::mem::take(progress).carried(old, rule))
     }
 

@@ -63,7 +63,7 @@ impl<F: Facts> Visit<'_, F> {
         }
         let releases = progress.releases(rule, facts);
         if releases {
-            self.effects.push(Effect::Release { key: rule.hash });
+            self.effects.push(Effect::Release { key: rule.label.hash });
         }
         let decides = self.acts || rule.is_passive;
         let is_fault = decides && rule.is_fault && rule.takes(message.proto, message.dir, message.form);
@@ -171,7 +171,7 @@ impl<F: Facts> Visit<'_, F> {
 fn dice(seed: u64, rule: &Rule, message: &Message<'_>, (name, ordinal): (u64, u64)) -> DrawRng {
     DrawRng::new(DrawKey {
         seed,
-        rule: rule.hash,
+        rule: rule.label.hash,
         session: message.session,
         dir: message.dir,
         name,

@@ -16,19 +16,19 @@ pub(super) fn warnings(rules: &[Rule], registry: &Registry) -> Vec<Diagnostic> {
     for (at, rule) in rules.iter().enumerate() {
         let before = rules.get(..at).unwrap_or_default();
         if let Some(number) = before.iter().position(|first| hides(first, rule)) {
-            let name = before.get(number).map_or("", |first| &first.identity);
+            let name = before.get(number).map_or("", |first| &first.label.identity);
             let what = format!(
                 "rule {} can never match: rule {} `{name}` comes first",
                 at + 1,
                 number + 1
             );
-            warnings.push(Diagnostic::new(Code::Hidden, rule.span, what));
+            warnings.push(Diagnostic::new(Code::Hidden, rule.label.span, what));
         }
         warnings.extend(lost_for_good(rule, registry));
         warnings.extend(waits_for_itself(rule, registry));
         if rule.greeting.needs_session() {
             let what = "during a flood of CONNECTs this rule keeps clients out: it can change a CONNECT or its answer";
-            let note = Diagnostic::new(Code::Greets, rule.span, what.to_owned());
+            let note = Diagnostic::new(Code::Greets, rule.label.span, what.to_owned());
             warnings.push(note.help("if it is not about handshakes, add `and not ctrl` to its condition"));
         }
     }
@@ -90,7 +90,7 @@ fn lost_for_good(rule: &Rule, registry: &Registry) -> Option<Diagnostic> {
             "`lose` on `{}`: not vital, never resent, same as `drop`",
             rule.when
         );
-        Diagnostic::new(Code::NeverResent, rule.span, what)
+        Diagnostic::new(Code::NeverResent, rule.label.span, what)
     })
 }
 
@@ -109,7 +109,7 @@ fn waits_for_itself(rule: &Rule, registry: &Registry) -> Option<Diagnostic> {
     let hangs = rule.actions.iter().any(waits) && rule.when.may_match(registry, is_held);
     hangs.then(|| {
         let what = "a message that is held before the game begins holds the join as well";
-        Diagnostic::new(Code::HeldJoin, rule.span, what)
+        Diagnostic::new(Code::HeldJoin, rule.label.span, what)
             .help("add `unordered`, so that later messages overtake it")
     })
 }
