@@ -10,7 +10,7 @@ use super::expect::Expected;
 use super::greeting::HandshakeEffect;
 use super::lets::NamedExprs;
 use super::limits::Limits;
-use super::rule::{Label, Rule};
+use super::rule::{Label, Rule, RuleReach};
 use super::sense::CheckedRule;
 use super::window::{LineWindow, Window};
 use crate::check::{MAX_REGEXES, ResolvedAction, Variables, is_snap, too_many_regexes};
@@ -159,12 +159,14 @@ impl Checker {
             on_parts: chosen(ResolvedAction::covers_parts),
             sets_items,
             resolved,
-            reach: Places::of(|proto, dir| usual.dir(proto, dir)),
-            chunks,
-            control,
+            reach: RuleReach {
+                any: Places::of(|proto, dir| usual.dir(proto, dir)),
+                chunks,
+                control,
+                connless,
+                names_leg: when.needs_leg(),
+            },
             greeting,
-            connless,
-            names_leg: when.needs_leg(),
             when,
             window,
             release: open(release)?,

@@ -235,7 +235,7 @@ impl Progress {
     ) -> u64 {
         let (proto, dir) = (message.proto, message.dir);
         let is_subject = (needed || rule.draws())
-            && rule.takes(proto, dir, message.form)
+            && rule.reach.includes(proto, dir, message.form)
             && rule.when.reach().message(proto, dir, &facts.subject());
         if is_subject {
             self.ordinals.count(name_hash(facts), dir)

@@ -44,7 +44,7 @@ impl State {
             if !shared.is_enabled(id) {
                 continue;
             }
-            let is_concerned = rule.reaches(message.proto, message.dir)
+            let is_concerned = rule.reach.chunks.contains(message.proto, message.dir)
                 && rule
                     .when
                     .reach()

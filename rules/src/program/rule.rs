@@ -33,6 +33,34 @@ pub(super) struct Label {
     pub(super) span: Span,
 }
 
+/// Protocols and directions in which a rule can match messages, by their form.
+pub(super) struct RuleReach {
+    /// Places of messages of any form.
+    pub(super) any: Places,
+    /// Places of chunks.
+    pub(super) chunks: Places,
+    /// Places of control messages, if the actions of the rule can act on them.
+    pub(super) control: Places,
+    /// Places of messages outside a connection, if the actions of the rule can act on them.
+    pub(super) connless: Places,
+    /// True if the condition names the leg of control messages.
+    pub(super) names_leg: bool,
+}
+
+impl RuleReach {
+    /// Returns true if the rule can match a message of this form. Without `leg` in its condition, it matches control
+    /// messages on the client leg.
+    pub(super) fn includes(&self, proto: Proto, dir: Dir, form: PacketKind) -> bool {
+        match form {
+            PacketKind::Chunk => self.chunks.contains(proto, dir),
+            PacketKind::Control(leg) => {
+                (self.names_leg || leg == Side::Client) && self.control.contains(proto, dir)
+            }
+            PacketKind::Connless => self.connless.contains(proto, dir),
+        }
+    }
+}
+
 /// A checked rule.
 pub(super) struct Rule {
     pub(super) label: Label,
@@ -62,43 +90,12 @@ pub(super) struct Rule {
     pub(super) limits: Limits,
     /// True if all sessions share its counts.
     pub(super) is_global: bool,
-    /// Protocols and directions in which it can match.
-    pub(super) reach: Places,
-    /// Protocols and directions in which it can match chunks.
-    pub(super) chunks: Places,
-    /// Protocols and directions in which it can match control messages, if its actions can act on them.
-    pub(super) control: Places,
+    pub(super) reach: RuleReach,
     /// Effect of the rule on CONNECT and its reply.
     pub(super) greeting: HandshakeEffect,
-    /// Protocols and directions in which it can match messages outside a connection, if its actions can act on them.
-    pub(super) connless: Places,
-    /// True if its condition names the leg of control messages.
-    pub(super) names_leg: bool,
 }
 
 impl Rule {
-    /// Returns true if the rule can match a chunk in this direction.
-    pub(super) fn reaches(&self, proto: Proto, dir: Dir) -> bool {
-        self.chunks.contains(proto, dir)
-    }
-
-    /// Returns true if the rule can match a message of this form. Without `leg` in its condition, it matches control
-    /// messages on the client leg.
-    pub(super) fn takes(&self, proto: Proto, dir: Dir, form: PacketKind) -> bool {
-        match form {
-            PacketKind::Chunk => self.reaches(proto, dir),
-            PacketKind::Control(leg) => {
-                (self.names_leg || leg == Side::Client) && self.control.contains(proto, dir)
-            }
-            PacketKind::Connless => self.connless.contains(proto, dir),
-        }
-    }
-
-    /// Returns true if the rule can match a message in this direction in any protocol.
-    pub(super) fn reaches_dir(&self, dir: Dir) -> bool {
-        self.reach.has(dir)
-    }
-
     /// Returns the decision for a hit on the message with this name and number.
     pub(super) fn decision(
         &self,
@@ -166,7 +163,7 @@ impl Rule {
     /// Returns true if the rule can act on a control message, or a control message can match another condition or
     /// change the memory.
     pub(super) fn sees_control(&self, registry: &Registry) -> bool {
-        !self.control.is_empty()
+        !self.reach.control.is_empty()
             || self.when.keeps(registry, Class::Control)
             || self.others().any(|other| other.sees(registry, Class::Control))
     }

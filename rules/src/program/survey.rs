@@ -51,7 +51,7 @@ impl Survey<'_> {
             snapshots: self.snapshots(),
             controls: any_rule(&|rule| rule.sees_control(self.registry)) || self.sees(Class::Control),
             decides_alone: !self.expects() && any_rule(&|rule| rule.greeting.is_alone()),
-            browses: any_rule(&|rule| !rule.connless.is_empty()) || self.sees(Class::Connless),
+            browses: any_rule(&|rule| !rule.reach.connless.is_empty()) || self.sees(Class::Connless),
             measures: self.any(Filter::needs_trips),
             inspects: self.any(Filter::needs_notes),
         }
@@ -78,7 +78,7 @@ impl Survey<'_> {
     fn acts(&self) -> Places {
         Places::of(|proto, dir| {
             let mut active = self.rules.iter().filter(|rule| !rule.is_passive);
-            active.any(|rule| rule.reaches(proto, dir))
+            active.any(|rule| rule.reach.chunks.contains(proto, dir))
         })
     }
 
@@ -86,7 +86,7 @@ impl Survey<'_> {
     fn snapshots(&self) -> Places {
         Places::of(|proto, dir| {
             let mut changing = self.rules.iter().filter(|rule| rule.sets_items);
-            dir == Dir::S2c && changing.any(|rule| rule.reaches(proto, dir))
+            dir == Dir::S2c && changing.any(|rule| rule.reach.chunks.contains(proto, dir))
         })
     }
 
@@ -96,7 +96,7 @@ impl Survey<'_> {
             let mut looking = self.rules.iter().filter(|rule| !rule.on_copies.is_empty());
             looking.any(|rule| {
                 let mut expects = rule.expects.iter();
-                rule.reaches(proto, dir)
+                rule.reach.chunks.contains(proto, dir)
                     || expects.any(|expected| expected.filter.usual_reach(self.registry).dir(proto, dir))
             })
         })
@@ -112,7 +112,7 @@ impl Survey<'_> {
         let has_timers = self.rules.iter().any(|rule| rule.timer.is_some());
         let registry = self.registry;
         Places::of(|proto, dir| {
-            self.rules.iter().any(|rule| rule.reaches(proto, dir))
+            self.rules.iter().any(|rule| rule.reach.chunks.contains(proto, dir))
                 // Timers start when the game begins.
                 || has_timers && dir == Dir::C2s
                 || registry.defs(proto.into()).any(|def| learns(proto, dir, def))

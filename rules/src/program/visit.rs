@@ -66,7 +66,8 @@ impl<F: Facts> Visit<'_, F> {
             self.effects.push(Effect::Release { key: rule.label.hash });
         }
         let decides = self.acts || rule.is_passive;
-        let is_fault = decides && rule.is_fault && rule.takes(message.proto, message.dir, message.form);
+        let is_fault =
+            decides && rule.is_fault && rule.reach.includes(message.proto, message.dir, message.form);
         let faults = self.faults.filter(|_| is_fault);
         let given = faults.and_then(|faults| {
             let subject = (name_hash(facts), ordinal);
@@ -187,7 +188,7 @@ fn is_match(
     (message, decides): (&Message<'_>, bool),
     facts: &impl Facts,
 ) -> Option<Matched> {
-    let reaches = rule.takes(message.proto, message.dir, message.form);
+    let reaches = rule.reach.includes(message.proto, message.dir, message.form);
     if message.form == PacketKind::Control(Side::Server) && !reaches {
         // The rule sees the same message on the client leg.
         return None;

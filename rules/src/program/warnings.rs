@@ -49,7 +49,7 @@ fn hides(first: &Rule, second: &Rule) -> bool {
             Some(Dir::S2c) => Some(Dir::C2s),
             None => None,
         };
-        known.contains(part) || other.is_some_and(|other| !second.reaches_dir(other))
+        known.contains(part) || other.is_some_and(|other| !second.reach.any.has(other))
     })
 }
 
