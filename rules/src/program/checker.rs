@@ -10,7 +10,7 @@ use super::expect::Expected;
 use super::greeting::HandshakeEffect;
 use super::lets::NamedExprs;
 use super::limits::Limits;
-use super::rule::{Label, Rule, RuleReach};
+use super::rule::{Label, Rule, RuleActions, RuleReach};
 use super::sense::CheckedRule;
 use super::window::{LineWindow, Window};
 use crate::check::{MAX_REGEXES, ResolvedAction, Variables, is_snap, too_many_regexes};
@@ -120,10 +120,6 @@ impl Checker {
             chunks = Places::of(|proto, dir| dir == Dir::S2c && chunks.contains(proto, dir));
             (control, connless) = (Places::NONE, Places::NONE);
         }
-        let chosen = |wanted: fn(&ResolvedAction) -> bool| {
-            let found = resolved.iter().filter(|action| wanted(action));
-            found.cloned().collect()
-        };
         let sense = CheckedRule {
             rule: &rule,
             when: &when,
@@ -132,7 +128,6 @@ impl Checker {
             registry: self.registry,
         };
         self.diagnostics.extend(sense.diagnostics());
-        let is_passive = rule.actions.iter().all(Action::is_passive);
         let window = Window {
             after: open(after)?,
             until: open(until)?,
@@ -148,17 +143,7 @@ impl Checker {
                 name: rule.name.map(|name| name.text.into()),
                 span: rule.span,
             },
-            is_passive,
-            is_fault: rule.actions.iter().any(Action::is_fault),
-            actions: rule.actions,
-            repeats_act: !is_passive
-                && resolved
-                    .iter()
-                    .any(|action| action.runs_on_copies() || action.ends()),
-            on_copies: chosen(ResolvedAction::runs_on_copies),
-            on_parts: chosen(ResolvedAction::covers_parts),
-            sets_items,
-            resolved,
+            actions: RuleActions::new(rule.actions, resolved),
             reach: RuleReach {
                 any: Places::of(|proto, dir| usual.dir(proto, dir)),
                 chunks,

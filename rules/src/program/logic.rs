@@ -64,7 +64,7 @@ impl Logic for Rules {
             text: rule.label.text.clone(),
             is_enabled: true,
             hits: Hits::default(),
-            test: test(&rule.actions),
+            test: test(&rule.actions.written),
         });
         reports.collect()
     }

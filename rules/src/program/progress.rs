@@ -183,7 +183,7 @@ impl Progress {
 
     /// Returns true if the rule has suppressed all copies of this control message that it is to suppress.
     pub(super) fn has_lost_enough(&self, rule: &Rule, message: &Message<'_>) -> bool {
-        let Some(times) = rule.lost_copies(message.form) else {
+        let Some(times) = rule.actions.lost_copies(message.form) else {
             return false;
         };
         let kind = control_kind(message);
@@ -193,7 +193,7 @@ impl Progress {
 
     /// Counts a suppressed copy of a control message.
     pub(super) fn count_lost(&mut self, rule: &Rule, message: &Message<'_>) {
-        if rule.lost_copies(message.form).is_none() {
+        if rule.actions.lost_copies(message.form).is_none() {
             return;
         }
         let kind = control_kind(message);
@@ -205,7 +205,7 @@ impl Progress {
 
     /// Records whether the rule acted on the first copy of a message, if its retransmissions depend on that.
     pub(super) fn remember_act(&mut self, rule: &Rule, message: &Message<'_>, acts: bool) {
-        if rule.repeats_act && message.form == PacketKind::Chunk {
+        if rule.actions.repeats_act && message.form == PacketKind::Chunk {
             self.touched.record(message, acts);
         }
     }

@@ -50,7 +50,7 @@ impl State {
                     .reach()
                     .message(message.proto, message.dir, &facts.subject());
             let acts = is_concerned
-                && if rule.is_passive {
+                && if rule.actions.is_passive {
                     decides(rule, progress, (id, shared), (self.seed, message), &facts)
                 } else {
                     progress.touched.has(message)
@@ -75,12 +75,12 @@ impl State {
                 snapshot: None,
                 part: None,
             };
-            let done = act.carry_out(&rule.on_copies);
+            let done = act.carry_out(&rule.actions.on_copies);
             if done.is_hit {
                 shared.hit(id, Hit::on(message));
             }
             done.follow_up((id, rule, progress), message.at, &facts, &mut self.effects);
-            if rule.actions.iter().any(Action::ends) {
+            if rule.actions.any(Action::ends) {
                 break;
             }
         }
@@ -97,7 +97,7 @@ fn decides(
     (seed, message): (u64, &Message<'_>),
     facts: &impl Facts,
 ) -> bool {
-    let is_match = !rule.on_copies.is_empty()
+    let is_match = !rule.actions.on_copies.is_empty()
         && progress.is_open_at(rule, facts.time())
         && rule.when.holds(facts, &progress.when);
     if !is_match {

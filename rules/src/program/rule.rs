@@ -33,6 +33,63 @@ pub(super) struct Label {
     pub(super) span: Span,
 }
 
+/// Actions of a rule, and the messages on which they run.
+pub(super) struct RuleActions {
+    /// Actions as written.
+    pub(super) written: Vec<Action>,
+    pub(super) resolved: Vec<ResolvedAction>,
+    /// Actions that also run on retransmissions.
+    pub(super) on_copies: Vec<ResolvedAction>,
+    /// Actions that also run on later parts of a snapshot that the rule has decided about.
+    pub(super) on_parts: Vec<ResolvedAction>,
+    /// True if retransmissions of a message on which the rule acted are handled differently from others.
+    pub(super) repeats_act: bool,
+    /// True if the actions change snapshot items, so that they run on messages that complete a snapshot.
+    pub(super) sets_items: bool,
+    /// True if the actions change no message and no sequence number.
+    pub(super) is_passive: bool,
+    /// True if an action is a fault or a change of the traffic.
+    pub(super) is_fault: bool,
+}
+
+impl RuleActions {
+    /// Returns the actions as `written`, and `resolved` with the condition of the rule.
+    pub(super) fn new(written: Vec<Action>, resolved: Vec<ResolvedAction>) -> Self {
+        let chosen = |wanted: fn(&ResolvedAction) -> bool| {
+            let found = resolved.iter().filter(|action| wanted(action));
+            found.cloned().collect()
+        };
+        let is_passive = written.iter().all(Action::is_passive);
+        let acts_on_copies = |action: &ResolvedAction| action.runs_on_copies() || action.ends();
+        Self {
+            on_copies: chosen(ResolvedAction::runs_on_copies),
+            on_parts: chosen(ResolvedAction::covers_parts),
+            repeats_act: !is_passive && resolved.iter().any(acts_on_copies),
+            sets_items: resolved.iter().any(ResolvedAction::sets_items),
+            is_passive,
+            is_fault: written.iter().any(Action::is_fault),
+            written,
+            resolved,
+        }
+    }
+
+    /// Returns true if `wanted` returns true for an action.
+    pub(super) fn any(&self, wanted: impl Fn(&Action) -> bool) -> bool {
+        self.written.iter().any(wanted)
+    }
+
+    /// Returns the number of copies of a control message that the actions suppress; `None` if they suppress none.
+    pub(super) fn lost_copies(&self, form: PacketKind) -> Option<u32> {
+        if !matches!(form, PacketKind::Control(_)) {
+            return None;
+        }
+        self.written.iter().find_map(|action| match action {
+            Action::Lose { times } => Some(*times),
+            _ => None,
+        })
+    }
+}
+
 /// Protocols and directions in which a rule can match messages, by their form.
 pub(super) struct RuleReach {
     /// Places of messages of any form.
@@ -64,27 +121,13 @@ impl RuleReach {
 /// A checked rule.
 pub(super) struct Rule {
     pub(super) label: Label,
-    /// Actions as written.
-    pub(super) actions: Vec<Action>,
-    pub(super) resolved: Vec<ResolvedAction>,
-    /// Actions that also run on retransmissions.
-    pub(super) on_copies: Vec<ResolvedAction>,
-    /// True if retransmissions of a message on which the rule acted are handled differently from others.
-    pub(super) repeats_act: bool,
-    /// Actions that also run on later parts of a snapshot that the rule has decided about.
-    pub(super) on_parts: Vec<ResolvedAction>,
-    /// True if the rule changes snapshot items, so that it acts on messages that complete a snapshot.
-    pub(super) sets_items: bool,
+    pub(super) actions: RuleActions,
     pub(super) when: Filter,
     pub(super) window: Window,
     /// Condition that releases held messages.
     pub(super) release: Option<Filter>,
     /// Expected messages, one for each `expect`.
     pub(super) expects: Box<[Expected]>,
-    /// True if the rule changes no message and no sequence number.
-    pub(super) is_passive: bool,
-    /// True if one of its actions is a fault or a change of the traffic.
-    pub(super) is_fault: bool,
     /// Interval of a rule without a condition.
     pub(super) timer: Option<Duration>,
     pub(super) limits: Limits,
@@ -104,7 +147,7 @@ impl Rule {
         (message, ordinal): (&str, u64),
         drawn: Drawn,
     ) -> Decision {
-        let actions: Vec<String> = self.actions.iter().map(ToString::to_string).collect();
+        let actions: Vec<String> = self.actions.written.iter().map(ToString::to_string).collect();
         Decision {
             at: hit.at,
             session: hit.session,
@@ -121,23 +164,12 @@ impl Rule {
 
     /// Returns true if the rule makes random decisions.
     pub(super) fn draws(&self) -> bool {
-        self.limits.chance.is_some() || self.actions.iter().any(Action::draws)
-    }
-
-    /// Returns the number of copies of a control message that the rule suppresses; `None` if it suppresses none.
-    pub(super) fn lost_copies(&self, form: PacketKind) -> Option<u32> {
-        if !matches!(form, PacketKind::Control(_)) {
-            return None;
-        }
-        self.actions.iter().find_map(|action| match action {
-            Action::Lose { times } => Some(*times),
-            _ => None,
-        })
+        self.limits.chance.is_some() || self.actions.any(Action::draws)
     }
 
     /// Returns true if the decision about a part of a snapshot applies to later parts.
     pub(super) const fn covers_parts(&self) -> bool {
-        !self.is_passive || self.limits.chance.is_some()
+        !self.actions.is_passive || self.limits.chance.is_some()
     }
 
     /// Returns all its conditions.

@@ -262,7 +262,7 @@ impl State {
             return;
         }
         let session = self.session;
-        let faults = shared.faults.clone().filter(|_| rule.is_fault);
+        let faults = shared.faults.clone().filter(|_| rule.actions.is_fault);
         let acts = match faults {
             Some(faults) => faults
                 .of_rule(id, session, None, (hash(TIMER), ordinal))
@@ -276,10 +276,10 @@ impl State {
         if acts {
             let hit = Hit { at, session };
             shared.hit(id, hit);
-            if rule.is_fault {
+            if rule.actions.is_fault {
                 shared.decided(|| rule.decision(hit, None, (TIMER, ordinal), Drawn::default()));
             }
-            timed(id, &rule.resolved, self.proto, (made, &mut self.effects));
+            timed(id, &rule.actions.resolved, self.proto, (made, &mut self.effects));
             let begun: Vec<usize> = (0..rule.expects.len()).collect();
             progress.expect(rule, &begun, at, None);
         }

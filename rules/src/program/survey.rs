@@ -65,7 +65,8 @@ impl Survey<'_> {
             when.needs_snapshots() || when.needs_notes() && when.may_match(self.registry, is_snapshot)
         };
         Needs {
-            snapshots: self.filters().any(reads_snapshots) || self.rules.iter().any(|rule| rule.sets_items),
+            snapshots: self.filters().any(reads_snapshots)
+                || self.rules.iter().any(|rule| rule.actions.sets_items),
             names: if self.any(Filter::needs_players) {
                 Names::All
             } else {
@@ -77,7 +78,7 @@ impl Survey<'_> {
     /// Returns the protocols and directions in which a rule that changes something can match.
     fn acts(&self) -> Places {
         Places::of(|proto, dir| {
-            let mut active = self.rules.iter().filter(|rule| !rule.is_passive);
+            let mut active = self.rules.iter().filter(|rule| !rule.actions.is_passive);
             active.any(|rule| rule.reach.chunks.contains(proto, dir))
         })
     }
@@ -85,7 +86,7 @@ impl Survey<'_> {
     /// Returns the protocols and directions in which a rule changes items of snapshots.
     fn snapshots(&self) -> Places {
         Places::of(|proto, dir| {
-            let mut changing = self.rules.iter().filter(|rule| rule.sets_items);
+            let mut changing = self.rules.iter().filter(|rule| rule.actions.sets_items);
             dir == Dir::S2c && changing.any(|rule| rule.reach.chunks.contains(proto, dir))
         })
     }
@@ -93,7 +94,10 @@ impl Survey<'_> {
     /// Returns the protocols and directions in which a rule handles further copies.
     fn repeats(&self) -> Places {
         Places::of(|proto, dir| {
-            let mut looking = self.rules.iter().filter(|rule| !rule.on_copies.is_empty());
+            let mut looking = self
+                .rules
+                .iter()
+                .filter(|rule| !rule.actions.on_copies.is_empty());
             looking.any(|rule| {
                 let mut expects = rule.expects.iter();
                 rule.reach.chunks.contains(proto, dir)

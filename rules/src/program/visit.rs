@@ -65,9 +65,9 @@ impl<F: Facts> Visit<'_, F> {
         if releases {
             self.effects.push(Effect::Release { key: rule.label.hash });
         }
-        let decides = self.acts || rule.is_passive;
+        let decides = self.acts || rule.actions.is_passive;
         let is_fault =
-            decides && rule.is_fault && rule.reach.includes(message.proto, message.dir, message.form);
+            decides && rule.actions.is_fault && rule.reach.includes(message.proto, message.dir, message.form);
         let faults = self.faults.filter(|_| is_fault);
         let given = faults.and_then(|faults| {
             let subject = (name_hash(facts), ordinal);
@@ -76,7 +76,7 @@ impl<F: Facts> Visit<'_, F> {
         // A fault of another run has precedence over an earlier part on which the rule did not act.
         let covered = progress.covered(self.tick);
         let covered = covered.filter(|acts| decides && (acts.is_some() || given.is_none()));
-        let is_subject = covered.is_none() && (!rule.sets_items || self.snapshot.is_some());
+        let is_subject = covered.is_none() && (!rule.actions.sets_items || self.snapshot.is_some());
         let matched = is_match(rule, progress, (message, decides && is_subject), facts);
         let is_decided = covered.is_none() && (matched.is_some() || given.is_some());
         let cause = match (covered, given) {
@@ -103,7 +103,7 @@ impl<F: Facts> Visit<'_, F> {
         if let Some(cause) = cause {
             drawn = Some(self.act((id, rule, progress), cause, (ordinal, releases), shared));
         } else if matched.is_some() && !self.has_ended {
-            overtake(id, &rule.actions, &mut self.verdict);
+            overtake(id, &rule.actions.written, &mut self.verdict);
         }
         progress.remember_act(rule, message, acts);
         if let Some(matched) = matched {
@@ -151,14 +151,18 @@ impl<F: Facts> Visit<'_, F> {
             snapshot: self.snapshot,
             part: self.tick.map(|tick| SnapshotPart { tick, follows }),
         };
-        let resolved = if follows { &rule.on_parts } else { &rule.resolved };
+        let resolved = if follows {
+            &rule.actions.on_parts
+        } else {
+            &rule.actions.resolved
+        };
         let done = act.carry_out(resolved);
         let drawn = act.drawn;
         let hit = Hit::on(message);
         if done.is_hit {
             shared.hit(id, hit);
         }
-        if rule.is_fault && !follows {
+        if rule.actions.is_fault && !follows {
             let dir = Some(message.dir);
             shared.decided(|| rule.decision(hit, dir, (name(facts), ordinal), drawn.clone()));
         }

@@ -38,7 +38,7 @@ pub(super) fn warnings(rules: &[Rule], registry: &Registry) -> Vec<Diagnostic> {
 /// Returns true if `first` ends the evaluation for every message that `second` matches.
 fn hides(first: &Rule, second: &Rule) -> bool {
     let always_acts = first.limits.is_unlimited() && first.window.is_always();
-    let ends = first.actions.iter().any(Action::ends);
+    let ends = first.actions.any(Action::ends);
     if !(always_acts && ends) || first.timer.is_some() || second.timer.is_some() {
         return false;
     }
@@ -82,7 +82,7 @@ fn lost_for_good(rule: &Rule, registry: &Registry) -> Option<Diagnostic> {
         !def.dead && !is_loose
     };
     let any = |_, _, _: &Def| true;
-    let is_useless = rule.actions.iter().any(loses)
+    let is_useless = rule.actions.any(loses)
         && rule.when.may_match(registry, any)
         && !rule.when.may_match(registry, is_vital);
     is_useless.then(|| {
@@ -106,7 +106,7 @@ fn waits_for_itself(rule: &Rule, registry: &Registry) -> Option<Diagnostic> {
         _ => false,
     };
     let is_held = |_, dir, def: &Def| dir == Dir::S2c && def.vitality == Vitality::Vital;
-    let hangs = rule.actions.iter().any(waits) && rule.when.may_match(registry, is_held);
+    let hangs = rule.actions.any(waits) && rule.when.may_match(registry, is_held);
     hangs.then(|| {
         let what = "a message that is held before the game begins holds the join as well";
         Diagnostic::new(Code::HeldJoin, rule.label.span, what)
