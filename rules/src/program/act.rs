@@ -6,6 +6,7 @@ use std::time::Duration;
 use teetap_wire::Dir;
 use teetap_wire::snap::Completed;
 
+use super::action_error::ActionError;
 use super::faults::Drawn;
 use super::progress::Progress;
 use super::rule::Rule;
@@ -54,7 +55,7 @@ pub(super) struct ActionOutcome {
     /// True if an action had an effect.
     pub(super) is_hit: bool,
     /// Reason why an action changed nothing.
-    pub(super) failed: Option<String>,
+    pub(super) failed: Option<ActionError>,
     /// Expectations that begin, by their index in the rule.
     pub(super) expects: Vec<usize>,
 }
@@ -74,7 +75,7 @@ impl ActionOutcome {
         let failed = self.failed.filter(|_| progress.may_remark(at));
         effects.extend(failed.map(|why| Effect::Failed {
             rule: id,
-            why: why.into(),
+            why: why.to_string().into(),
         }));
     }
 }
@@ -101,7 +102,7 @@ impl<F: Facts> ActionRun<'_, F> {
         &mut self,
         resolved_action: &ResolvedAction,
         done: &mut ActionOutcome,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, ActionError> {
         match resolved_action {
             ResolvedAction::Plain(action) => return Ok(self.add(action)),
             ResolvedAction::Set(assigns) => {

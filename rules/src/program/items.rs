@@ -10,22 +10,20 @@ use teetap_wire::snap::{Change, Fate, Item, ItemEdit};
 use teetap_wire::{Code, Proto, Side};
 
 use super::act::ActionRun;
+use super::action_error::ActionError;
 use crate::check::{Assign, Target};
 use crate::eval::{DefKey, Facts, Fields, Flag, PacketFact, SessionFact, SessionState, SnapFact, Subject};
 
 impl<F: Facts> ActionRun<'_, F> {
     /// Changes items of the snapshot that the message completes: all of them or none. Returns true if an item has
     /// different values now.
-    pub(super) fn set_items(&mut self, assigns: &[Assign]) -> Result<bool, String> {
+    pub(super) fn set_items(&mut self, assigns: &[Assign]) -> Result<bool, ActionError> {
         let Some(snapshot) = self.snapshot else {
             return Ok(false);
         };
         match snapshot.fate {
             Fate::NoBase => {
-                return Err(
-                    "the base of the snapshot is unknown; run resync to request a complete snapshot"
-                        .to_owned(),
-                );
+                return Err(ActionError::UnknownBase);
             }
             // Clients discard such a snapshot.
             Fate::Broken | Fate::BadCrc => return Ok(false),
@@ -51,7 +49,7 @@ impl<F: Facts> ActionRun<'_, F> {
         item: &Item<'_>,
         decoded: &mut Decoded,
         edits: &mut Vec<ItemEdit>,
-    ) -> Result<(), String> {
+    ) -> Result<(), ActionError> {
         let is_meant = match assign.target {
             Target::Message => false,
             Target::Item(id) => id.is_none_or(|id| id == item.key.id),
@@ -74,7 +72,7 @@ impl<F: Facts> ActionRun<'_, F> {
             },
         };
         let value = self.rule.when.value(value, &facts, &message, self.memory);
-        let value = value.ok_or_else(|| format!("the value for `{}` is missing", assign.what))?;
+        let value = value.ok_or_else(|| ActionError::missing(&*assign.what))?;
         let at = edits.iter().position(|edit| edit.key == item.key);
         let at = at.unwrap_or_else(|| {
             let (key, ints) = (item.key, item.ints.into());
@@ -85,9 +83,8 @@ impl<F: Facts> ActionRun<'_, F> {
             return Ok(());
         };
         decoded.object(def, &edit.ints);
-        decoded
-            .splice_object(def, &mut edit.ints, place, &value)
-            .map_err(|error| error.to_string())
+        decoded.splice_object(def, &mut edit.ints, place, &value)?;
+        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@
 //! | module | part |
 //! |---|---|
 //! | `act` | carries out actions, which build a verdict |
+//! | `action_error` | the reason why an action changes nothing |
 //! | `checker` | checks the rules of one text |
 //! | `compile` | compiles text to rules and link lines |
 //! | `expect` | messages that must be received in time |
@@ -33,6 +34,7 @@
 //! | `state` | the memory of rules about one session, and their decisions |
 
 mod act;
+mod action_error;
 mod checker;
 mod compile;
 mod decide;

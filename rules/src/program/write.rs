@@ -7,6 +7,7 @@ use teetap_wire::def::{Datum, Decoded, Dialect, HIDDEN};
 use teetap_wire::{Dir, Proto};
 
 use super::act::ActionRun;
+use super::action_error::ActionError;
 use crate::check::{Assign, DialectForm, LogPart, Replace, ResolvedAction, Target, Template, VarValue};
 use crate::eval::{self, DefKey, Facts, Given, Number, Reported, Value};
 use crate::syntax::{Action, Quantity};
@@ -18,12 +19,9 @@ const MAX_EDIT: usize = 1400;
 /// Maximum length of a text that a rule reports, in characters.
 const MAX_LOG: usize = 1000;
 
-/// Reason why an action fails.
-type FailureReason = String;
-
 impl<F: Facts> ActionRun<'_, F> {
     /// Changes fields, all or none. Returns true if the bytes of the message differ now.
-    pub(super) fn set(&mut self, assigns: &[Assign]) -> Result<bool, FailureReason> {
+    pub(super) fn set(&mut self, assigns: &[Assign]) -> Result<bool, ActionError> {
         let Some(key) = self.key() else {
             return Ok(false);
         };
@@ -35,14 +33,14 @@ impl<F: Facts> ActionRun<'_, F> {
                 continue;
             };
             let value = self.rule.when.value(value, self.facts, &key, self.memory);
-            let value = value.ok_or_else(|| format!("the value for `{}` is missing", assign.what))?;
+            let value = value.ok_or_else(|| ActionError::missing(&*assign.what))?;
             self.write(place, &value, &mut decoded, &mut edit)?;
         }
         Ok(self.put(edit))
     }
 
     /// Replaces the matches in a text. Returns true if the bytes of the message differ now.
-    pub(super) fn replace(&mut self, replace: &Replace) -> Result<bool, FailureReason> {
+    pub(super) fn replace(&mut self, replace: &Replace) -> Result<bool, ActionError> {
         let Some(key) = self.key() else {
             return Ok(false);
         };
@@ -69,10 +67,10 @@ impl<F: Facts> ActionRun<'_, F> {
             captures.expand(&replace.with, &mut new);
             end = whole.end();
             if new.len() > MAX_EDIT {
-                return Err(format!(
-                    "the new `{}` is longer than {MAX_EDIT} bytes",
-                    replace.what
-                ));
+                return Err(ActionError::TooLong {
+                    what: (&*replace.what).into(),
+                    max: MAX_EDIT,
+                });
             }
         }
         new.extend_from_slice(old.get(end..).unwrap_or_default());
@@ -90,21 +88,19 @@ impl<F: Facts> ActionRun<'_, F> {
         value: &Datum,
         decoded: &mut Decoded,
         edit: &mut Vec<u8>,
-    ) -> Result<(), FailureReason> {
+    ) -> Result<(), ActionError> {
         let Some(def) = self.facts.subject().def else {
             return Ok(());
         };
         decoded.read(def, edit, self.body);
         let mut out = Vec::with_capacity(edit.len());
-        decoded
-            .splice(def, edit, place, value, &mut out)
-            .map_err(|error| error.to_string())?;
+        decoded.splice(def, edit, place, value, &mut out)?;
         *edit = out;
         Ok(())
     }
 
     /// Creates a message. Returns false if the protocol of the session does not have it.
-    pub(super) fn make(&mut self, template: &Template) -> Result<bool, FailureReason> {
+    pub(super) fn make(&mut self, template: &Template) -> Result<bool, ActionError> {
         let dialect = Dialect::from(self.message.proto);
         let dir = template.dir.unwrap_or_else(|| self.message.dir.reverse());
         let form = template
@@ -121,7 +117,7 @@ impl<F: Facts> ActionRun<'_, F> {
         Ok(true)
     }
 
-    fn form(&self, form: &DialectForm, dir: Dir, what: &str) -> Result<Made, FailureReason> {
+    fn form(&self, form: &DialectForm, dir: Dir, what: &str) -> Result<Made, ActionError> {
         let key = self.key();
         let mut fields = Vec::with_capacity(form.fields.len());
         for (name, value) in &form.fields {
@@ -130,19 +126,17 @@ impl<F: Facts> ActionRun<'_, F> {
                 (value, Some(key)) => self.rule.when.value(value, self.facts, key, self.memory),
                 (_, None) => None,
             };
-            let value = value.ok_or_else(|| format!("the value for `{what}.{name}` is missing"))?;
+            let value = value.ok_or_else(|| ActionError::missing(format!("{what}.{name}")))?;
             fields.push((name.clone(), value));
         }
         let mut data = Vec::new();
-        form.def
-            .encode(&Datum::Group(fields), &mut data)
-            .map_err(|error| error.to_string())?;
+        form.def.encode(&Datum::Group(fields), &mut data)?;
         let vital = form.vital;
         Ok(Made { dir, vital, data })
     }
 
     /// Sets a variable.
-    pub(super) fn var(&mut self, at: u16, name: &str, value: &VarValue) -> Result<(), FailureReason> {
+    pub(super) fn var(&mut self, at: u16, name: &str, value: &VarValue) -> Result<(), ActionError> {
         let key = self.key();
         let (facts, key, memory) = (self.facts, key.as_ref(), self.memory);
         let mut is_secret = false;
@@ -163,7 +157,7 @@ impl<F: Facts> ActionRun<'_, F> {
             }
             VarValue::Fixed(text) => Some(Given::Text(text.clone())),
         };
-        let given = given.ok_or_else(|| format!("the value for `${name}` is missing"))?;
+        let given = given.ok_or_else(|| ActionError::missing(format!("${name}")))?;
         self.variables.borrow_mut().set(at, given, is_secret);
         Ok(())
     }
