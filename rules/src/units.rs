@@ -21,7 +21,7 @@ impl Share {
 
     /// Returns the share in millionths.
     #[must_use]
-    pub const fn millionths(self) -> u32 {
+    pub(crate) const fn millionths(self) -> u32 {
         self.0
     }
 }

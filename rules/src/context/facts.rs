@@ -58,7 +58,7 @@ impl<'a> MessageFacts<'a> {
 
     /// Adds the snapshot that the message completes, and the oddities that only snapshots show.
     #[must_use]
-    pub const fn with_snapshot(mut self, snapshot: Option<Completed<'a>>, notes: &'a Notes) -> Self {
+    pub(crate) const fn with_snapshot(mut self, snapshot: Option<Completed<'a>>, notes: &'a Notes) -> Self {
         self.snapshot = snapshot;
         self.notes = notes;
         self

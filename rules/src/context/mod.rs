@@ -97,12 +97,12 @@ impl Context {
     }
 
     /// Changes the state.
-    pub const fn set_state(&mut self, state: SessionState) {
+    pub(crate) const fn set_state(&mut self, state: SessionState) {
         self.known.state = state;
     }
 
     /// Sets the address of the client.
-    pub const fn set_client(&mut self, client: Option<SocketAddr>) {
+    pub(crate) const fn set_client(&mut self, client: Option<SocketAddr>) {
         self.known.client = client;
     }
 

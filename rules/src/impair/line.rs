@@ -10,9 +10,9 @@ use crate::syntax::Expr;
 use crate::units::Share;
 
 /// Maximum delay, and maximum jitter.
-pub const MAX_DELAY: Duration = Duration::from_secs(60);
+pub(crate) const MAX_DELAY: Duration = Duration::from_secs(60);
 /// Maximum queue size of a rate limit, in bytes.
-pub const MAX_QUEUE: u32 = 1_000_000;
+pub(crate) const MAX_QUEUE: u32 = 1_000_000;
 /// Default queue size of a rate limit, in bytes.
 pub const DEFAULT_QUEUE: u32 = 64 * 1024;
 
@@ -132,7 +132,7 @@ impl Reorder {
     /// Returns the share of all datagrams that overtake. After a datagram has overtaken others, the next `gap - 1`
     /// datagrams do not, and from then on each datagram does with the probability `share`.
     #[must_use]
-    pub fn overall(self) -> Share {
+    pub(crate) fn overall(self) -> Share {
         let share = u64::from(self.share.millionths());
         let whole = u64::from(Share::WHOLE.millionths());
         let others = u64::from(self.gap.saturating_sub(1)) * share;

@@ -203,14 +203,14 @@ impl Action {
 
     /// Returns true if the action can apply to control messages.
     #[must_use]
-    pub const fn fits_control(&self) -> bool {
+    pub(crate) const fn fits_control(&self) -> bool {
         let ends_run = matches!(self, Self::Fail(_) | Self::Expect { .. } | Self::Exit(_));
         ends_run || !matches!(self, Self::Replace(_)) && self.fits_connless()
     }
 
     /// Returns true if the action can apply to messages outside a connection.
     #[must_use]
-    pub const fn fits_connless(&self) -> bool {
+    pub(crate) const fn fits_connless(&self) -> bool {
         !matches!(
             self,
             Self::Reorder { .. }

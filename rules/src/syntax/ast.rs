@@ -267,7 +267,7 @@ impl Expr {
 
     /// Negates an expression whose sign is at `start`.
     #[must_use]
-    pub fn negate(self, start: usize) -> Self {
+    pub(crate) fn negate(self, start: usize) -> Self {
         let span = Span::new(start.min(self.span.start), self.span.end);
         match self.kind {
             Kind::Number(number) if !number.negative => Self::new(
@@ -290,7 +290,7 @@ impl Expr {
 
     /// Builds the arithmetic expression `left op right`.
     #[must_use]
-    pub fn arith(self, op: Arith, right: Self) -> Self {
+    pub(crate) fn arith(self, op: Arith, right: Self) -> Self {
         let span = self.span.to(right.span);
         Self::new(Kind::Arith(op, Box::new(self), Box::new(right)), span)
     }

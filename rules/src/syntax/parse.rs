@@ -16,11 +16,11 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
 /// Maximum length of an expression in bytes.
-pub const MAX_LENGTH: usize = 16 * 1024;
+pub(crate) const MAX_LENGTH: usize = 16 * 1024;
 /// Maximum nesting of brackets and prefixes.
 pub const MAX_NESTING: usize = 32;
 /// Maximum number of `+ - * / %` in one expression.
-pub const MAX_ARITHMETIC: usize = 64;
+pub(crate) const MAX_ARITHMETIC: usize = 64;
 
 const OR: i64 = 1;
 const AND: i64 = 3;

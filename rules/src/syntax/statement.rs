@@ -22,7 +22,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
 /// Maximum number of statements in one text.
-pub const MAX_STATEMENTS: usize = 1024;
+pub(crate) const MAX_STATEMENTS: usize = 1024;
 
 /// A statement of the language.
 #[derive(Debug, Clone, PartialEq, Eq)]

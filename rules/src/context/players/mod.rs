@@ -89,7 +89,7 @@ impl Players {
 
     /// Returns true if a message may contain names.
     #[must_use]
-    pub fn learns_from(dir: Dir, def: &Def) -> bool {
+    pub(crate) fn learns_from(dir: Dir, def: &Def) -> bool {
         Topic::of_message(dir, def).is_some()
     }
 
