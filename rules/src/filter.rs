@@ -8,7 +8,7 @@ use teetap_wire::{Dir, Proto};
 use crate::check::{ResolvedAction, Variables};
 use crate::diagnostic::{Code, Diagnostic, Severity, sort};
 use crate::eval::{Cond, DefKey, Facts, Identity, Memory, Number, Program, Reach, Subject, Text, Value};
-use crate::places::places;
+use crate::proto_dirs::proto_dirs;
 use crate::span::Span;
 use crate::syntax::{Action, Expr, Kind, Path, parse};
 
@@ -171,7 +171,7 @@ impl Filter {
 
     /// Returns true if a message for which `wanted` returns true can match.
     pub fn may_match(&self, registry: &Registry, wanted: impl Fn(Proto, Dir, &Def) -> bool) -> bool {
-        places().any(|(proto, dir)| {
+        proto_dirs().any(|(proto, dir)| {
             registry.defs(proto.into()).any(|def| {
                 let subject = Subject {
                     class: Some(def.class),
@@ -229,12 +229,12 @@ impl Filter {
     /// Returns true if messages of a class may match, or may change the memory.
     pub(crate) fn sees(&self, registry: &Registry, class: Class) -> bool {
         let reach = self.usual_reach(registry);
-        places().any(|(proto, dir)| reach.class(proto, dir, class)) || self.keeps(registry, class)
+        proto_dirs().any(|(proto, dir)| reach.class(proto, dir, class)) || self.keeps(registry, class)
     }
 
     /// Returns true if messages of a class may change the memory.
     pub(crate) fn keeps(&self, registry: &Registry, class: Class) -> bool {
-        places().any(|(proto, dir)| {
+        proto_dirs().any(|(proto, dir)| {
             let mut defs = registry.defs(proto.into());
             defs.any(|def| {
                 let is_sent = def.class == class && def.way.allows(dir);

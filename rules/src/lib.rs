@@ -32,7 +32,7 @@ mod dice;
 mod draft;
 mod filter;
 mod opening;
-mod places;
+mod proto_dirs;
 mod span;
 mod units;
 mod verdict;
@@ -43,11 +43,11 @@ pub use draft::{Draft, DraftError};
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
 pub use opening::Opening;
-pub use places::Places;
 pub use program::{
     By, Decide, Decision, Drawn, Failure, GameEntry, Hit, Hits, Interest, LineReport, Logic, Program,
     RepeatError, Report, RuleReport, Shared, Test,
 };
+pub use proto_dirs::ProtoDirs;
 pub use span::Span;
 pub use verdict::{
     Effect, End, Fate, Made, Message, Order, PacketFacts, PacketKind, RuleId, SnapshotPart, Verdict,

@@ -19,7 +19,7 @@ use crate::dice::hash;
 use crate::eval::Reach;
 use crate::filter::Filter;
 use crate::impair::{LinkLine, Links};
-use crate::places::Places;
+use crate::proto_dirs::ProtoDirs;
 use crate::span::Span;
 use crate::syntax::{self, Action, Every, Expr, Kind, Modifiers, Scope};
 
@@ -117,8 +117,8 @@ impl Checker {
         let sets_items = resolved.iter().any(ResolvedAction::sets_items);
         if sets_items {
             self.must_see_snapshots(&when, rule.span);
-            chunks = Places::of(|proto, dir| dir == Dir::S2c && chunks.contains(proto, dir));
-            (control, connless) = (Places::NONE, Places::NONE);
+            chunks = ProtoDirs::from_fn(|proto, dir| dir == Dir::S2c && chunks.contains(proto, dir));
+            (control, connless) = (ProtoDirs::NONE, ProtoDirs::NONE);
         }
         let sense = CheckedRule {
             rule: &rule,
@@ -145,7 +145,7 @@ impl Checker {
             },
             actions: RuleActions::new(rule.actions, resolved),
             reach: RuleReach {
-                any: Places::of(|proto, dir| usual.dir(proto, dir)),
+                any: ProtoDirs::from_fn(|proto, dir| usual.dir(proto, dir)),
                 chunks,
                 control,
                 connless,
@@ -180,7 +180,7 @@ impl Checker {
 
     /// Returns the protocols and directions in which a rule acts on control messages, and those in which it acts on
     /// connless messages. Reports actions that fit no message that the condition matches.
-    fn outside_chunks(&mut self, rule: &syntax::Rule, usual: &Reach) -> (Places, Places) {
+    fn outside_chunks(&mut self, rule: &syntax::Rule, usual: &Reach) -> (ProtoDirs, ProtoDirs) {
         let mut control = within(usual, &[Class::Control]);
         let mut connless = within(usual, &[Class::Connless]);
         let is_only = |class| {
@@ -202,10 +202,10 @@ impl Checker {
             self.diagnostics
                 .extend(error.map(|error| Diagnostic::new(Code::NotHere, rule.span, error)));
             if !action.fits_control() {
-                control = Places::NONE;
+                control = ProtoDirs::NONE;
             }
             if !action.fits_connless() {
-                connless = Places::NONE;
+                connless = ProtoDirs::NONE;
             }
         }
         (control, connless)
@@ -328,8 +328,8 @@ fn open(window: Option<Option<Filter>>) -> Option<Option<Filter>> {
 }
 
 /// Returns the protocols and directions in which messages of these classes can match.
-fn within(reach: &Reach, classes: &[Class]) -> Places {
-    Places::of(|proto, dir| classes.iter().any(|class| reach.class(proto, dir, *class)))
+fn within(reach: &Reach, classes: &[Class]) -> ProtoDirs {
+    ProtoDirs::from_fn(|proto, dir| classes.iter().any(|class| reach.class(proto, dir, *class)))
 }
 
 /// Returns the limits of a rule. The interval of a rule without a condition is not a limit.

@@ -9,7 +9,7 @@ use teetap_wire::{Dir, Proto};
 use super::limits::Limits;
 use super::window::Window;
 use crate::filter::Filter;
-use crate::places::Places;
+use crate::proto_dirs::ProtoDirs;
 use crate::syntax::{Action, Path};
 
 /// Ids of CONNECT and its reply in 0.6.
@@ -19,7 +19,7 @@ const IDS: [(Dir, i32); 2] = [(Dir::C2s, 1), (Dir::S2c, 2)];
 #[derive(Debug, Default)]
 pub(super) struct HandshakeEffect {
     /// Protocols and directions in which the rule can change them.
-    places: Places,
+    places: ProtoDirs,
     /// True if the rule decides without the memory of a session, and only drops or passes.
     pub(super) is_simple: bool,
 }
@@ -29,7 +29,7 @@ impl HandshakeEffect {
     pub(super) fn new(
         (actions, when): (&[Action], &Filter),
         (limits, window): (&Limits, &Window),
-        control: Places,
+        control: ProtoDirs,
         registry: &Registry,
     ) -> Self {
         if !actions.iter().any(Action::is_fault) {
@@ -69,7 +69,7 @@ impl HandshakeEffect {
                 && (is_place || segments.any(|segment| is_message(&segment.name.text)))
         };
         Self {
-            places: Places::of(|proto, dir| control.contains(proto, dir) && may_change(proto, dir)),
+            places: ProtoDirs::from_fn(|proto, dir| control.contains(proto, dir) && may_change(proto, dir)),
             is_simple: actions.iter().all(drops)
                 && chance.is_unlimited()
                 && window.is_always()

@@ -1,20 +1,20 @@
 //! The messages and facts that a program needs from the session core.
 
-use crate::places::Places;
+use crate::proto_dirs::ProtoDirs;
 
 /// The messages and facts that a program needs. By default it needs none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interest {
     /// Directions in which a decision can be other than a pass. Other directions keep the sequence numbers of their
     /// sender.
-    pub acts: Places,
+    pub acts: ProtoDirs,
     /// Directions in which decisions depend on the messages, so that the caller must pass messages that are forwarded
     /// without a decision to [`Decide::observe`](super::Decide::observe).
-    pub observes: Places,
+    pub observes: ProtoDirs,
     /// Directions in which rules handle further copies of messages, see [`Decide::repeat`](super::Decide::repeat).
-    pub repeats: Places,
+    pub repeats: ProtoDirs,
     /// Directions in which rules change items of snapshots, see [`Verdict::items`](crate::Verdict::items).
-    pub snapshots: Places,
+    pub snapshots: ProtoDirs,
     /// True if the program decides about control messages.
     pub controls: bool,
     /// True if rules decide about a CONNECT or its reply without a session.

@@ -13,7 +13,7 @@ use super::limits::Limits;
 use super::window::Window;
 use crate::check::ResolvedAction;
 use crate::filter::Filter;
-use crate::places::Places;
+use crate::proto_dirs::ProtoDirs;
 use crate::span::Span;
 use crate::syntax::Action;
 use crate::verdict::PacketKind;
@@ -92,14 +92,14 @@ impl RuleActions {
 
 /// Protocols and directions in which a rule can match messages, by their form.
 pub(super) struct RuleReach {
-    /// Places of messages of any form.
-    pub(super) any: Places,
-    /// Places of chunks.
-    pub(super) chunks: Places,
-    /// Places of control messages, if the actions of the rule can act on them.
-    pub(super) control: Places,
-    /// Places of messages outside a connection, if the actions of the rule can act on them.
-    pub(super) connless: Places,
+    /// Directions of messages of any form.
+    pub(super) any: ProtoDirs,
+    /// Directions of chunks.
+    pub(super) chunks: ProtoDirs,
+    /// Directions of control messages, if the actions of the rule can act on them.
+    pub(super) control: ProtoDirs,
+    /// Directions of messages outside a connection, if the actions of the rule can act on them.
+    pub(super) connless: ProtoDirs,
     /// True if the condition names the leg of control messages.
     pub(super) names_leg: bool,
 }

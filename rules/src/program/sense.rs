@@ -10,7 +10,7 @@ use crate::check::{Assign, LogPart, ResolvedAction, Target, Template, VarValue};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{DefKey, Value};
 use crate::filter::Filter;
-use crate::places::Places;
+use crate::proto_dirs::ProtoDirs;
 use crate::span::Span;
 use crate::syntax::{self, Action, Expr, Kind, TemplatePart, parse};
 
@@ -20,7 +20,7 @@ pub(super) struct CheckedRule<'a> {
     pub(super) when: &'a Filter,
     pub(super) resolved: &'a [ResolvedAction],
     /// Protocols and directions in which it matches chunks.
-    pub(super) chunks: Places,
+    pub(super) chunks: ProtoDirs,
     pub(super) registry: &'static Registry,
 }
 

@@ -8,7 +8,7 @@ use super::rule::Rule;
 use super::window::LineWindow;
 use crate::context::{Names, Needs, Players, Stores};
 use crate::filter::Filter;
-use crate::places::Places;
+use crate::proto_dirs::ProtoDirs;
 
 /// Parts of a program that need messages.
 pub(super) struct Survey<'a> {
@@ -76,24 +76,24 @@ impl Survey<'_> {
     }
 
     /// Returns the protocols and directions in which a rule that changes something can match.
-    fn acts(&self) -> Places {
-        Places::of(|proto, dir| {
+    fn acts(&self) -> ProtoDirs {
+        ProtoDirs::from_fn(|proto, dir| {
             let mut active = self.rules.iter().filter(|rule| !rule.actions.is_passive);
             active.any(|rule| rule.reach.chunks.contains(proto, dir))
         })
     }
 
     /// Returns the protocols and directions in which a rule changes items of snapshots.
-    fn snapshots(&self) -> Places {
-        Places::of(|proto, dir| {
+    fn snapshots(&self) -> ProtoDirs {
+        ProtoDirs::from_fn(|proto, dir| {
             let mut changing = self.rules.iter().filter(|rule| rule.actions.sets_items);
             dir == Dir::S2c && changing.any(|rule| rule.reach.chunks.contains(proto, dir))
         })
     }
 
     /// Returns the protocols and directions in which a rule handles further copies.
-    fn repeats(&self) -> Places {
-        Places::of(|proto, dir| {
+    fn repeats(&self) -> ProtoDirs {
+        ProtoDirs::from_fn(|proto, dir| {
             let mut looking = self
                 .rules
                 .iter()
@@ -108,14 +108,14 @@ impl Survey<'_> {
 
     /// Returns the protocols and directions in which a rule can match, or in which messages change the memory of
     /// rules or the context.
-    fn observes(&self, needs: Needs) -> Places {
+    fn observes(&self, needs: Needs) -> ProtoDirs {
         let learns = |proto: Proto, dir, def: &Def| {
             needs.names != Names::None && Players::learns_from(dir, def)
                 || needs.follows(proto) && self.stores.follows(proto, dir, def)
         };
         let has_timers = self.rules.iter().any(|rule| rule.timer.is_some());
         let registry = self.registry;
-        Places::of(|proto, dir| {
+        ProtoDirs::from_fn(|proto, dir| {
             self.rules.iter().any(|rule| rule.reach.chunks.contains(proto, dir))
                 // Timers start when the game begins.
                 || has_timers && dir == Dir::C2s

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use teetap_rules::{
-    Decide, Effect, Fate, Interest, Message, Opening, Order, PacketKind, Places, RuleId, Shared,
+    Decide, Effect, Fate, Interest, Message, Opening, Order, PacketKind, ProtoDirs, RuleId, Shared,
 };
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Proto, Side};
@@ -474,7 +474,7 @@ fn control_messages_have_a_leg_and_are_lost_so_many_times() {
 fn rules_on_control_messages_renumber_nothing() {
     let interest = program("drop when ctrl.close").interest();
     assert!(interest.controls && !interest.browses);
-    assert_eq!(interest.acts, Places::NONE);
+    assert_eq!(interest.acts, ProtoDirs::NONE);
     let interest = program("drop when c2s").interest();
     assert!(interest.controls && interest.browses && interest.acts.contains(Proto::V7, Dir::C2s));
     let interest = program("drop when cl_say").interest();

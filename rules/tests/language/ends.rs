@@ -1,6 +1,6 @@
 //! Tests of rules that end the run: `fail`, `expect` and `exit`.
 
-use teetap_rules::{Decide, Effect, End, Interest, Places, Program, RuleId, Shared, Verdict};
+use teetap_rules::{Decide, Effect, End, Interest, Program, ProtoDirs, RuleId, Shared, Verdict};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Proto};
 
@@ -57,7 +57,7 @@ fn fail_and_exit_end_the_run_and_change_nothing() {
     // These rules do not renumber any direction.
     let passive =
         program("fail \"x\" when cl_say\nexit 10 when sv_chat\nexpect sv_motd within 1s when cl_say");
-    assert_eq!(passive.interest().acts, Places::NONE);
+    assert_eq!(passive.interest().acts, ProtoDirs::NONE);
 }
 
 #[test]

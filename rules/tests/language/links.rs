@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use teetap_rules::{
-    Decide, Interest, Opening, Places, Program, Shared,
+    Decide, Interest, Opening, Program, ProtoDirs, Shared,
     impair::{Fate, LineSet, Lost, Sent},
     program::{profile, profiles},
     syntax::{Statement, parse_statements},
@@ -316,7 +316,10 @@ fn a_program_impairs_only_the_directions_of_its_lines() {
 #[test]
 fn a_program_of_link_lines_acts_on_no_message() {
     let interest = program("link both loss 5%").interest();
-    assert_eq!((interest.acts, interest.observes), (Places::NONE, Places::NONE));
+    assert_eq!(
+        (interest.acts, interest.observes),
+        (ProtoDirs::NONE, ProtoDirs::NONE)
+    );
 }
 
 /// Returns the link lines with open windows after each of these messages.

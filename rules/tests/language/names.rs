@@ -1,6 +1,6 @@
 //! Tests of named expressions and variables.
 
-use teetap_rules::{Effect, Fate, Places, Program, RuleId, Severity, Shared};
+use teetap_rules::{Effect, Fate, Program, ProtoDirs, RuleId, Severity, Shared};
 use teetap_wire::Dir;
 use teetap_wire::def::{Datum, Registry};
 
@@ -186,7 +186,7 @@ fn variables_are_in_values_and_count() {
     );
     // These rules do not renumber any direction, each session has its own variables, and a long text is truncated.
     let interest = program("var $x = t when sv_chat").interest();
-    assert_eq!(interest.acts, Places::NONE);
+    assert_eq!(interest.acts, ProtoDirs::NONE);
     let long = "var $x = .message, log \"{len($x)}\" when sv_chat";
     assert_eq!(logged(long, &[chat(&"x".repeat(1200))]), ["1024"]);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use teetap_rules::{
-    Decide, Diagnostic, Interest, Logic, Made, Message, Opening, Places, Program, RuleId, Shared, Verdict,
+    Decide, Diagnostic, Interest, Logic, Made, Message, Opening, Program, ProtoDirs, RuleId, Shared, Verdict,
 };
 use teetap_wire::{Dir, def::Registry};
 
@@ -34,7 +34,7 @@ pub fn program<D: Decide>(
     dirs: &[Dir],
     open: impl Fn(Opening) -> D + Send + Sync + 'static,
 ) -> Option<Arc<Program>> {
-    let acts = Places::of(|_, dir| dirs.contains(&dir));
+    let acts = ProtoDirs::from_fn(|_, dir| dirs.contains(&dir));
     let interest = Interest {
         acts,
         observes: acts,

@@ -4,17 +4,17 @@ use teetap_wire::{Dir, Proto};
 
 /// Protocols, each with one or both directions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Places(u8);
+pub struct ProtoDirs(u8);
 
-const _: () = assert!(Proto::ALL.len() * 2 <= u8::BITS as usize, "each place has a bit");
+const _: () = assert!(Proto::ALL.len() * 2 <= u8::BITS as usize, "each pair has a bit");
 
-impl Places {
+impl ProtoDirs {
     /// No protocol.
     pub const NONE: Self = Self(0);
 
-    /// Returns the places for which `wanted` returns true.
-    pub fn of(wanted: impl Fn(Proto, Dir) -> bool) -> Self {
-        let wanted = places().filter(|(proto, dir)| wanted(*proto, *dir));
+    /// Returns the protocols and directions for which `wanted` returns true.
+    pub fn from_fn(wanted: impl Fn(Proto, Dir) -> bool) -> Self {
+        let wanted = proto_dirs().filter(|(proto, dir)| wanted(*proto, *dir));
         Self(wanted.fold(0, |bits, (proto, dir)| bits | bit(proto, dir)))
     }
 
@@ -34,7 +34,7 @@ impl Places {
     }
 
     pub(crate) fn iter(self) -> impl Iterator<Item = (Proto, Dir)> {
-        places().filter(move |(proto, dir)| self.contains(*proto, *dir))
+        proto_dirs().filter(move |(proto, dir)| self.contains(*proto, *dir))
     }
 }
 
@@ -43,7 +43,7 @@ const fn bit(proto: Proto, dir: Dir) -> u8 {
 }
 
 /// Returns each protocol in both directions.
-pub(crate) fn places() -> impl Iterator<Item = (Proto, Dir)> {
+pub(crate) fn proto_dirs() -> impl Iterator<Item = (Proto, Dir)> {
     let of = |proto| [(proto, Dir::C2s), (proto, Dir::S2c)];
     Proto::ALL.into_iter().flat_map(of)
 }
@@ -53,14 +53,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_contains_its_places_only() {
-        for (proto, dir) in places() {
-            let one = Places::of(|of, towards| (of, towards) == (proto, dir));
+    fn a_set_contains_its_pairs_only() {
+        for (proto, dir) in proto_dirs() {
+            let one = ProtoDirs::from_fn(|of, towards| (of, towards) == (proto, dir));
             assert!(one.iter().eq([(proto, dir)]));
-            let others = Places::of(|of, towards| !one.contains(of, towards));
-            assert!(others.iter().eq(places().filter(|place| *place != (proto, dir))));
+            let others = ProtoDirs::from_fn(|of, towards| !one.contains(of, towards));
+            assert!(
+                others
+                    .iter()
+                    .eq(proto_dirs().filter(|pair| *pair != (proto, dir)))
+            );
             assert!(one.has(dir) && !one.has(dir.reverse()) && !one.is_empty());
         }
-        assert!(Places::of(|_, _| false).is_empty() && Places::NONE.iter().next().is_none());
+        assert!(ProtoDirs::from_fn(|_, _| false).is_empty() && ProtoDirs::NONE.iter().next().is_none());
     }
 }
