@@ -28,6 +28,7 @@ mod hub;
 mod ids;
 mod input;
 mod lane;
+mod lanes;
 mod leg;
 mod link;
 

@@ -26,7 +26,7 @@ impl Hub {
             self.env.out.send(to, write);
             return;
         }
-        let open = self.env.browsing.open_lines.and(self.env.windows_outside());
+        let open = self.env.browsing.acting(self.env.windows_outside());
         let lines = self.env.shared.acting(open);
         let mut browsing = std::mem::take(&mut self.env.browsing);
         self.env

@@ -36,7 +36,8 @@ use self::{
 use super::{
     Answer, ClientAddr, Command, Config, EventKind, Input, ListenerId, Notice, OpensNothing, Output, Route,
     SessionId, Time, UpstreamId,
-    link::{Admission, Browsing, Buffers, Env, Link},
+    lanes::Lanes,
+    link::{Admission, Buffers, Env, Link},
     outbox::{Destination, Outbox},
     redirect::Listeners,
     timers::{Alarm, Timer, Timers},
@@ -82,7 +83,7 @@ impl Hub {
                 program: None,
                 shared: teetap_rules::Shared::default(),
                 outside: None,
-                browsing: Browsing::default(),
+                browsing: Lanes::default(),
                 listeners: Listeners::new(route),
             },
             scratch: Scratch::default(),

@@ -16,44 +16,13 @@ use crate::session::{
     datagram::Placed,
     ids::SessionId,
     lane::{Lane, Outgoing},
+    lanes::Lanes,
     outbox::Outbox,
     redirect::Listeners,
     time::Time,
 };
 
 const DIRS: [Dir; 2] = [Dir::C2s, Dir::S2c];
-
-/// The links of connless messages that belong to no session, one per direction.
-#[derive(Debug)]
-pub(crate) struct Browsing {
-    lanes: [Lane; 2],
-    /// The link lines whose windows were open when the current datagram was received.
-    pub(crate) open_lines: LineSet,
-}
-
-impl Default for Browsing {
-    fn default() -> Self {
-        Self {
-            lanes: Default::default(),
-            open_lines: LineSet::ALL,
-        }
-    }
-}
-
-impl Browsing {
-    pub(crate) fn lane(&mut self, dir: Dir) -> &mut Lane {
-        let [c2s, s2c] = &mut self.lanes;
-        match dir {
-            Dir::C2s => c2s,
-            Dir::S2c => s2c,
-        }
-    }
-
-    /// Returns the departure time of the next datagram; `None` if none is queued.
-    pub(crate) fn deadline(&self) -> Option<Time> {
-        self.lanes.iter().filter_map(Lane::deadline).min()
-    }
-}
 
 /// The environment that the hub lends to a session while the session handles an input.
 pub(crate) struct Env {
@@ -69,7 +38,7 @@ pub(crate) struct Env {
     /// them.
     pub(crate) outside: Option<Box<dyn Decide>>,
     /// The links of connless messages that belong to no session (server browser).
-    pub(crate) browsing: Browsing,
+    pub(crate) browsing: Lanes,
     pub(crate) listeners: Listeners,
 }
 
@@ -113,7 +82,7 @@ impl Env {
     /// Updates the link lines that act on messages outside a connection, since their windows may have begun
     /// or ended.
     pub(crate) fn settle_browsing(&mut self) {
-        self.browsing.open_lines = self.windows_outside();
+        self.browsing.settle(self.windows_outside());
     }
 
     /// Returns the link lines whose windows are open outside of sessions.

@@ -7,7 +7,6 @@
 
 use std::time::Duration;
 
-use teetap_rules::impair::LineSet;
 use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Scratch, Seq, Side, Token, control};
 
 use super::{
@@ -18,8 +17,8 @@ use super::{
     ruled::{ControlVerdict, DelayQueue},
 };
 use crate::session::{
-    Notice, State, datagram::readable, handshake::Handshake, leg::Leg, redirect::PendingRedirect,
-    snapshots::Snapshots, splice::Splice, timers::Alarm,
+    Notice, State, datagram::readable, handshake::Handshake, lanes::Lanes, leg::Leg,
+    redirect::PendingRedirect, snapshots::Snapshots, splice::Splice, timers::Alarm,
 };
 
 /// Silence after which an unresponsive server is reported; repeated at each doubling.
@@ -70,8 +69,7 @@ impl Link {
             shares_socket: opened.shared.is_some(),
             former: None,
             asked: TokenRequests::default(),
-            lanes: Default::default(),
-            open_lines: LineSet::ALL,
+            lanes: Lanes::default(),
             phase: Phase::Opening(Opening {
                 handshake: Some(handshake),
                 next_request: now + REQUEST_EVERY,

@@ -22,7 +22,7 @@ mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
 
-use teetap_rules::{Decide, impair::LineSet};
+use teetap_rules::Decide;
 use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 
 use self::carry::Name;
@@ -31,7 +31,7 @@ use self::rejoin::TokenRequests;
 use self::ruled::{ControlVerdict, DelayQueue};
 use super::{
     ClientAddr, Notice, SessionId, State, Time, UpstreamId,
-    lane::Lane,
+    lanes::Lanes,
     leg::{EndedLeg, Leg},
     redirect::PendingRedirect,
     snapshots::Snapshots,
@@ -40,7 +40,7 @@ use super::{
     tokens::Tokens,
 };
 
-pub(crate) use self::env::{Browsing, Buffers, Env};
+pub(crate) use self::env::{Buffers, Env};
 pub(crate) use self::ruled::connless;
 
 /// The client of a session, and the tokens with which the session starts.
@@ -127,10 +127,7 @@ pub(crate) struct Link {
     former: Option<(Token, Time)>,
     /// TOKEN requests that were forwarded during the session and are not answered yet.
     asked: TokenRequests,
-    /// The links towards the client and towards the server.
-    lanes: [Lane; 2],
-    /// The link lines whose windows were open when the current datagram was received.
-    open_lines: LineSet,
+    lanes: Lanes,
     phase: Phase,
     /// The protocol in which the server has answered.
     answer: Option<Proto>,
@@ -458,9 +455,12 @@ impl Link {
 
     /// Returns the time at which this session has to be handled without a datagram.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        let lanes = self.lanes.iter().filter_map(Lane::deadline);
-        let later = self.later.deadline();
-        lanes.chain(self.phase_deadline()).chain(later).min()
+        let late = [
+            self.lanes.deadline(),
+            self.phase_deadline(),
+            self.later.deadline(),
+        ];
+        late.into_iter().flatten().min()
     }
 
     fn phase_deadline(&self) -> Option<Time> {

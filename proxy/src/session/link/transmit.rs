@@ -53,7 +53,7 @@ impl Link {
     ) {
         let (destination, now) = (self.destination(to), env.now);
         let (session, seven) = (self.id(), self.leg(to).proto == Proto::V7);
-        let lines = env.shared.acting(self.open_lines.and(self.windows()));
+        let lines = env.shared.acting(self.lanes.acting(self.windows()));
         let lane = self.lane(to);
         let dir = Dir::from_sender(to.other());
         env.pass(session, (lane, dir), write, |bytes| Outgoing {
@@ -92,14 +92,13 @@ impl Link {
 
     /// Returns true if a message has begun or ended the window of a link line since [`Self::settle_windows`].
     pub(crate) fn has_unsettled_windows(&self) -> bool {
-        let has_lines = self.lanes.iter().any(|lane| lane.channel.is_some());
-        has_lines && self.open_lines != self.windows()
+        self.lanes.is_unsettled(|| self.windows())
     }
 
     /// Updates the link lines that act, since their windows may have begun or ended. Called between two
     /// datagrams, so that a window does not include the datagram with the message that begins it.
     pub(crate) fn settle_windows(&mut self) {
-        self.open_lines = self.windows();
+        self.lanes.settle(self.windows());
     }
 
     /// Returns the link lines whose windows are open.
@@ -119,7 +118,7 @@ impl Link {
 
     /// Ends all impairment. Queued datagrams stay queued.
     pub(crate) fn close_links(&mut self) {
-        self.lanes.iter_mut().for_each(|lane| lane.channel = None);
+        self.lanes.close();
     }
 
     /// Stalls a direction: no datagram departs for a time.
@@ -129,15 +128,11 @@ impl Link {
 
     /// Returns the departure time of the last datagram in the links; `None` if the links are empty.
     pub(super) fn links_end(&self) -> Option<Time> {
-        self.lanes.iter().filter_map(Lane::end).max()
+        self.lanes.end()
     }
 
     fn lane(&mut self, to: Side) -> &mut Lane {
-        let [client, server] = &mut self.lanes;
-        match to {
-            Side::Client => client,
-            Side::Server => server,
-        }
+        self.lanes.lane(Dir::from_sender(to.other()))
     }
 
     fn destination(&self, to: Side) -> Destination {
