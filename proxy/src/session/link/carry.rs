@@ -265,7 +265,7 @@ impl Link {
             return false;
         };
         let has_token = !matches!(opening.handshake, Some(Handshake::AskToken(_)));
-        self.local.is_none() || !has_token || opening.was_answered
+        !self.socket.is_open() || !has_token || opening.was_answered
     }
 
     /// Keeps a datagram of the client until it can be forwarded, up to [`MAX_EARLY`].

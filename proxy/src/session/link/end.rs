@@ -230,7 +230,7 @@ impl Link {
     }
 
     fn close_leg(&mut self, leg: Side, reason: &[u8], env: &mut Env) {
-        if leg == Side::Server && self.opened.is_candidate && self.shares_socket {
+        if leg == Side::Server && self.opened.is_candidate && self.socket.is_shared {
             // The server has accepted only the other session on this socket.
             return;
         }
@@ -313,7 +313,7 @@ impl Link {
         self.phase = Phase::Closed(by);
         // Datagrams that are still in the links are sent now, because there is no socket later.
         self.send_late(Time(u64::MAX), env);
-        if !self.shares_socket {
+        if !self.socket.is_shared {
             env.out.close(self.upstream());
         }
         self.report_state(State::Closed, None, None, env);

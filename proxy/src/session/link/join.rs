@@ -15,6 +15,7 @@ use super::{
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
     rejoin::TokenRequests,
     ruled::{ControlVerdict, DelayQueue},
+    socket::Socket,
 };
 use crate::session::{
     Notice, State, datagram::readable, handshake::Handshake, lanes::Lanes, leg::Leg,
@@ -59,15 +60,13 @@ impl Link {
         let named = opened.client_token.map(|client| Name::new(client, opened.own));
         let mut link = Self {
             opened,
-            local: opened.shared,
+            socket: Socket::new(opened.shared),
             client,
             server: Leg::new(opened.requested, now),
             c2s: Splice::new(),
             s2c: Splice::new(),
             names: named.into_iter().collect(),
             first: Box::default(),
-            shares_socket: opened.shared.is_some(),
-            former: None,
             asked: TokenRequests::default(),
             lanes: Lanes::default(),
             phase: Phase::Opening(Opening {
@@ -87,7 +86,6 @@ impl Link {
             is_ddnet: false,
             rules: None,
             snapshots: Snapshots::default(),
-            unreachable_reported: None,
             later: DelayQueue::default(),
             waiting: PendingRedirect::default(),
             alarm: Alarm::default(),

@@ -18,6 +18,7 @@ mod relay;
 mod report;
 mod ruled;
 mod skim;
+mod socket;
 mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
@@ -29,6 +30,7 @@ use self::carry::Name;
 use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, LEFT, Online, Phase, SERVER_SILENT};
 use self::rejoin::TokenRequests;
 use self::ruled::{ControlVerdict, DelayQueue};
+use self::socket::Socket;
 use super::{
     ClientAddr, Notice, SessionId, State, Time, UpstreamId,
     lanes::Lanes,
@@ -109,8 +111,7 @@ impl TokenlessAnswers {
 /// The state of one session.
 pub(crate) struct Link {
     opened: Opened,
-    /// Local address of the upstream socket; `None` until the socket is open.
-    local: Option<SocketAddr>,
+    socket: Socket,
     client: Leg,
     server: Leg,
     c2s: Splice,
@@ -120,11 +121,6 @@ pub(crate) struct Link {
     /// The datagram that opened the session. Empty unless the session is a candidate, or the proxy cannot parse the datagram
     /// as a CONNECT although the server may.
     first: Box<[u8]>,
-    /// True while another session of the client has the same upstream socket.
-    shares_socket: bool,
-    /// Token in late datagrams of the session that this session replaced on the same socket, and the time until which they
-    /// may arrive.
-    former: Option<(Token, Time)>,
     /// TOKEN requests that were forwarded during the session and are not answered yet.
     asked: TokenRequests,
     lanes: Lanes,
@@ -143,8 +139,6 @@ pub(crate) struct Link {
     rules: Option<Box<dyn Decide>>,
     /// Snapshots, for rules that change them.
     snapshots: Snapshots,
-    /// Time of the last report of a network failure.
-    unreachable_reported: Option<Time>,
     /// Control messages that rules delay.
     later: DelayQueue,
     /// A redirect of the server that waits for its listen socket.
@@ -225,16 +219,16 @@ impl Link {
 
     /// Returns true while another session of the client has the same upstream socket.
     pub(crate) fn shares_socket(&self) -> bool {
-        self.shares_socket
+        self.socket.is_shared
     }
 
     pub(crate) fn set_shares_socket(&mut self, shares: bool) {
-        self.shares_socket = shares;
+        self.socket.is_shared = shares;
     }
 
     /// Returns the local address of the upstream socket; `None` until the socket is open.
     pub(crate) fn local(&self) -> Option<SocketAddr> {
-        self.local
+        self.socket.local()
     }
 
     /// Returns the protocol in which the server has answered; `None` before the answer.
@@ -244,7 +238,7 @@ impl Link {
 
     /// Returns true if the upstream socket is open.
     pub(crate) fn has_socket(&self) -> bool {
-        self.local.is_some()
+        self.socket.is_open()
     }
 
     pub(crate) fn standing(&self) -> Standing {
@@ -399,7 +393,7 @@ impl Link {
                     return self.came_after_end(Side::Server, datagram, &packet, env);
                 }
                 Ok(()) => return self.relay_ruled(Side::Server, datagram, &packet, env),
-                Err(_) if self.is_of_former(&packet, env.now) => {
+                Err(_) if self.socket.is_former(packet.header.token, env.now) => {
                     return self.report_one_leg(Side::Server, datagram, &packet.notes, env);
                 }
                 Err(code) => code,
@@ -435,16 +429,9 @@ impl Link {
 
     /// Emits a notice about the network, at most once every five seconds.
     fn report_network(&mut self, notice: Notice, env: &mut Env) {
-        const REPORT_EVERY: Duration = Duration::from_secs(5);
-        if self.is_closing()
-            || self
-                .unreachable_reported
-                .is_some_and(|last| env.now.since(last) < REPORT_EVERY)
-        {
-            return;
+        if !self.is_closing() && self.socket.may_report(env.now) {
+            self.notice(notice, env);
         }
-        self.unreachable_reported = Some(env.now);
-        self.notice(notice, env);
     }
 
     /// Removes and returns the datagram that waits for a listen socket. The hub calls this once the socket is open or could not

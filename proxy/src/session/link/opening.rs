@@ -36,7 +36,7 @@ impl Link {
         scratch: &mut Scratch,
         env: &mut Env,
     ) {
-        self.local = Some(local);
+        self.socket.opened(local);
         self.send_request(env);
         if !self.must_wait()
             && let Phase::Opening(opening) = &mut self.phase
@@ -49,7 +49,7 @@ impl Link {
     /// Reports that the upstream socket could not be opened: the network may be down, or descriptors used up.
     /// The next request to the server tries again.
     pub(crate) fn on_upstream_failed(&mut self, error: &str, env: &mut Env) {
-        self.local = None;
+        self.socket.failed();
         if let Phase::Opening(opening) = &mut self.phase {
             opening.has_no_socket = true;
             // These datagrams were not sent; the client repeats them.
@@ -71,7 +71,7 @@ impl Link {
         if std::mem::take(&mut opening.has_no_socket) {
             env.out.open(self.opened.upstream, self.opened.server.port());
         }
-        if self.local.is_none() {
+        if !self.socket.is_open() {
             // The request is sent when the socket is open.
             return;
         }

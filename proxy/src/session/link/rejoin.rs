@@ -49,7 +49,7 @@ impl Link {
     /// may have a slot for the client and then answers none of them.
     pub(crate) fn keeps_tokens(&self) -> bool {
         let has_slot = !self.must_wait() && !self.is_closing();
-        self.opened.requested == Proto::V7 && self.local.is_some() && has_slot
+        self.opened.requested == Proto::V7 && self.socket.is_open() && has_slot
     }
 
     /// Forwards a TOKEN request.
@@ -121,13 +121,7 @@ impl Link {
     /// handshake, it sends datagrams of the other session, which show the token `former`. The client would
     /// drop them, so the proxy does too, without a note: neither peer is wrong.
     pub(crate) fn succeed(&mut self, former: Option<Token>, now: Time) {
-        self.former = former.map(|token| (token, now + SILENT));
-    }
-
-    /// Returns true for a late datagram of the session that this one replaced.
-    pub(super) fn is_of_former(&self, packet: &Packet<'_>, now: Time) -> bool {
-        self.former
-            .is_some_and(|(token, until)| now < until && packet.header.token == Some(token))
+        self.socket.replaces(former, now);
     }
 
     /// Returns true if the server has answered a TOKEN request of this client since the session began.

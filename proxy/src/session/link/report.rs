@@ -11,7 +11,7 @@ impl Link {
         Ends {
             client: Some(self.opened.client.addr),
             upstream: Some(self.opened.upstream),
-            local: self.local,
+            local: self.socket.local(),
             listen_port: self.opened.listen_port,
             server_port: self.opened.listen_port.map(|_| self.opened.server.port()),
             frame: None,
@@ -31,7 +31,7 @@ impl Link {
             proto: self.client.proto,
             client: self.opened.client.addr,
             server: (self.opened.client.listener != ListenerId::FIRST).then_some(self.opened.server),
-            upstream: self.local,
+            upstream: self.socket.local(),
             by,
             reason: reason.map(Into::into),
         };
