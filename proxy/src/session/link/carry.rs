@@ -17,7 +17,7 @@ use teetap_wire::{
 
 use super::{
     Env, Link,
-    phase::{Opening, Phase},
+    phase::{Ending, Opening, Phase},
 };
 use crate::session::{datagram::readable, handshake::Handshake, tokens::Purpose};
 
@@ -119,7 +119,7 @@ impl Link {
         }
         self.pass_answer(datagram, env);
         if let Some(reason) = reason {
-            self.begin_closing(Some(Side::Server), Some(reason), env);
+            self.begin_closing(Ending::Peer(Side::Server), Some(reason), env);
         }
         true
     }

@@ -8,7 +8,7 @@ use teetap_wire::{Dir, Flags, Header, Packet, Proto, Rewrite, Side, control, rew
 
 use super::{
     Env, Link,
-    phase::{BOTH_SILENT, Closing, LEFT, Phase, SERVER_SILENT},
+    phase::{BOTH_SILENT, Closing, Ending, LEFT, Phase, SERVER_SILENT},
 };
 use crate::session::{Notice, Origin, State, Time};
 use crate::words::Word;
@@ -30,7 +30,7 @@ impl Link {
             && has_left
             && let Some(reason) = online.left.take()
         {
-            return self.begin_closing(Some(Side::Client), Some(&reason), env);
+            return self.begin_closing(Ending::Peer(Side::Client), Some(&reason), env);
         }
         if env.now.since(self.last_sign()) >= BOTH_SILENT {
             return self.forget(b"Timeout", env);
@@ -182,7 +182,7 @@ impl Link {
                 self.close_leg(leg, reason, env);
             }
         }
-        self.begin_closing(None, Some(reason), env);
+        self.begin_closing(Ending::Proxy, Some(reason), env);
     }
 
     /// Closes the session for a user or a rule. Sends the reason to `side` and a CLOSE without a reason to
@@ -195,7 +195,7 @@ impl Link {
             let is_told = side.is_none_or(|side| side == leg);
             self.close_leg(leg, if is_told { reason } else { b"" }, env);
         }
-        self.begin_closing(None, Some(reason), env);
+        self.begin_closing(Ending::Proxy, Some(reason), env);
     }
 
     /// Ends the session on behalf of the proxy: both peers get a CLOSE.
@@ -207,8 +207,7 @@ impl Link {
     /// server drops the client after its own timeout, or keeps the player in the game until the client
     /// returns (DDNet's timeout protection).
     pub(super) fn forget(&mut self, reason: &[u8], env: &mut Env) {
-        self.is_forgotten = true;
-        self.begin_closing(None, Some(reason), env);
+        self.begin_closing(Ending::Silence, Some(reason), env);
     }
 
     /// Ends a session that makes room for another one, or that a restarted client has abandoned. Only the
@@ -224,7 +223,7 @@ impl Link {
     /// server already knows that session.
     pub(crate) fn hand_over(&mut self, env: &mut Env) {
         if !self.is_closing() {
-            self.begin_closing(None, None, env);
+            self.begin_closing(Ending::Proxy, None, env);
         }
         self.finish(env);
     }
@@ -264,16 +263,16 @@ impl Link {
         }
     }
 
-    pub(super) fn begin_closing(&mut self, by: Option<Side>, reason: Option<&[u8]>, env: &mut Env) {
+    pub(super) fn begin_closing(&mut self, ending: Ending, reason: Option<&[u8]>, env: &mut Env) {
         let lingers = env.now + LINGER;
         let last = self.links_end().map_or(lingers, |end| end.min(lingers + LATEST));
         let until = lingers.max(last);
-        self.phase = Phase::Closing(Closing { until, by });
+        self.phase = Phase::Closing(Closing { until, ending });
         if let Some(rules) = &mut self.rules {
             rules.on_end();
         }
         self.carry_out_effects(env);
-        self.report_state(State::Closing, by, reason, env);
+        self.report_state(State::Closing, ending.peer(), reason, env);
     }
 
     /// Handles a datagram that is received after the end. The other peer decides what to do with it, as
@@ -291,7 +290,7 @@ impl Link {
             usual: self.leg(from).trailing,
         };
         match &mut self.phase {
-            Phase::Closing(closing) if closing.by.is_some() && is_identity && has_tokens => {
+            Phase::Closing(closing) if closing.ending.peer().is_some() && is_identity && has_tokens => {
                 if from == Side::Client {
                     closing.until = closing.until.max(env.now + LINGER);
                 }
@@ -306,11 +305,11 @@ impl Link {
     }
 
     pub(crate) fn finish(&mut self, env: &mut Env) {
-        let by = match &self.phase {
-            Phase::Closing(closing) => closing.by,
-            _ => None,
+        let ending = match &self.phase {
+            Phase::Closing(closing) => closing.ending,
+            _ => Ending::Proxy,
         };
-        self.phase = Phase::Closed(by);
+        self.phase = Phase::Closed(ending);
         // Datagrams that are still in the links are sent now, because there is no socket later.
         self.send_late(Time(u64::MAX), env);
         if !self.socket.is_shared {

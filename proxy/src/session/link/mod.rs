@@ -27,7 +27,7 @@ use teetap_rules::Decide;
 use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 
 use self::carry::Name;
-use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, LEFT, Online, Phase, SERVER_SILENT};
+use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, Ending, LEFT, Online, Phase, SERVER_SILENT};
 use self::rejoin::TokenRequests;
 use self::ruled::{ControlVerdict, DelayQueue};
 use self::socket::Socket;
@@ -131,8 +131,6 @@ pub(crate) struct Link {
     tried: TokenlessAnswers,
     /// True if this candidate may replace the current session although its client has not shown a token.
     may_take_over: bool,
-    /// True if the session has ended without a CLOSE to either peer.
-    is_forgotten: bool,
     /// True once the server has sent a message that exists only in DDNet.
     is_ddnet: bool,
     /// The state of the rules in this session.
@@ -272,15 +270,17 @@ impl Link {
     /// peer has ended the session, because the server would not answer late datagrams either.
     pub(crate) fn ended_leg(&self) -> Option<EndedLeg> {
         self.answer?;
-        if matches!(self.phase, Phase::Closed(Some(_))) {
-            return None;
-        }
+        let ending = match self.phase {
+            Phase::Closed(Ending::Peer(_)) => return None,
+            Phase::Closed(ending) => Some(ending),
+            _ => None,
+        };
         Some(EndedLeg {
             proto: self.client.proto,
             shows: self.client.token_in?,
             expects: self.client.token_out,
             ack: self.c2s.shown(),
-            is_closed: !self.is_forgotten,
+            is_closed: ending != Some(Ending::Silence),
             may_still_arrive: self.opened.standing == Standing::Unproved,
         })
     }
@@ -492,7 +492,7 @@ impl Link {
         match &mut self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
             Phase::Answered(answered) if silence >= answered.patience() => match answered.left.take() {
-                Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
+                Some(reason) => self.begin_closing(Ending::Peer(Side::Client), Some(&reason), env),
                 None => self.forget(b"the client sent no packet after the handshake", env),
             },
             Phase::Online(_) => self.online_timeout(env),

@@ -8,7 +8,7 @@ use super::{
     Admission, Env, Link,
     carry::Name,
     fitting,
-    phase::{Answered, Opening, Phase, REQUEST_EVERY},
+    phase::{Answered, Ending, Opening, Phase, REQUEST_EVERY},
     ruled::ControlVerdict,
 };
 use crate::session::{
@@ -94,7 +94,7 @@ impl Link {
         };
         if silence >= opening.patience() {
             return match opening.left.take() {
-                Some(reason) => self.begin_closing(Some(Side::Client), Some(&reason), env),
+                Some(reason) => self.begin_closing(Ending::Peer(Side::Client), Some(&reason), env),
                 None => self.forget(b"the client gave up", env),
             };
         }
@@ -200,7 +200,7 @@ impl Link {
         };
         if self.client.token_in.is_some() {
             self.close_server_while_opening(reason, env);
-            self.begin_closing(Some(Side::Client), Some(reason), env);
+            self.begin_closing(Ending::Peer(Side::Client), Some(reason), env);
         } else if self.opened.requested == Proto::V6 {
             self.may_leave_while_opening(reason, env);
         }
@@ -332,7 +332,7 @@ impl Link {
             HandshakeStep::Refused(reason) => {
                 self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 self.pass_refusal(datagram, scratch, env);
-                self.begin_closing(Some(Side::Server), Some(&reason), env);
+                self.begin_closing(Ending::Peer(Side::Server), Some(&reason), env);
                 false
             }
         }
@@ -346,7 +346,7 @@ impl Link {
         (self.server.proto, self.server.token_out) = (accepted.proto, accepted.token_out);
         self.send_close(Side::Server, REASON, env);
         self.send_close(Side::Client, REASON, env);
-        self.begin_closing(None, Some(REASON), env);
+        self.begin_closing(Ending::Proxy, Some(REASON), env);
         false
     }
 

@@ -38,7 +38,7 @@ pub(super) enum Phase {
     Online(Online),
     /// The session has ended; late datagrams are still expected.
     Closing(Closing),
-    Closed(Option<Side>),
+    Closed(Ending),
 }
 
 /// A session that has ended.
@@ -46,8 +46,28 @@ pub(super) enum Phase {
 pub(super) struct Closing {
     /// The time at which the session is forgotten.
     pub(super) until: Time,
-    /// The peer whose CLOSE ended the session; `None` if the proxy ended it.
-    pub(super) by: Option<Side>,
+    pub(super) ending: Ending,
+}
+
+/// The cause of the end of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// A CLOSE of this peer.
+    Peer(Side),
+    /// The proxy, for a user, a rule or another session.
+    Proxy,
+    /// Silence. Neither peer got a CLOSE.
+    Silence,
+}
+
+impl Ending {
+    /// Returns the peer whose CLOSE ended the session; `None` if the proxy ended it.
+    pub(super) fn peer(self) -> Option<Side> {
+        match self {
+            Self::Peer(side) => Some(side),
+            Self::Proxy | Self::Silence => None,
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -5,7 +5,10 @@ use teetap_wire::{
     Chunk, Code, Control, Dir, Flags, Note, Notes, Packet, Proto, Rewrite, Seq, Side, rewrite,
 };
 
-use super::{Buffers, Env, Link, phase::Phase};
+use super::{
+    Buffers, Env, Link,
+    phase::{Ending, Phase},
+};
 use crate::session::{
     Action, Datagram, EventKind, Notice, Origin, Placed, SentAt,
     compose::Composer,
@@ -124,7 +127,7 @@ impl Link {
             Some(online) if from == Side::Client && !is_let_in => {
                 online.left = Some(reason.unwrap_or_default().into());
             }
-            _ => self.begin_closing(Some(from), reason, env),
+            _ => self.begin_closing(Ending::Peer(from), reason, env),
         }
     }
 
