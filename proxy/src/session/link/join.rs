@@ -81,7 +81,6 @@ impl Link {
             }),
             answer: None,
             tried: TokenlessAnswers::default(),
-            may_take_over: false,
             is_ddnet: false,
             rules: None,
             snapshots: Snapshots::default(),

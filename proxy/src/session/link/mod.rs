@@ -129,8 +129,6 @@ pub(crate) struct Link {
     answer: Option<Proto>,
     /// Further kinds of CONNECT that the server has answered without tokens.
     tried: TokenlessAnswers,
-    /// True if this candidate may replace the current session although its client has not shown a token.
-    may_take_over: bool,
     /// True once the server has sent a message that exists only in DDNet.
     is_ddnet: bool,
     /// The state of the rules in this session.
@@ -365,8 +363,8 @@ impl Link {
                 .is_ok_and(|packet| self.client.check(&packet).is_ok())
     }
 
-    /// Handles a datagram of the server. `may_take_over` is true if a candidate may replace the current session without a
-    /// token.
+    /// Handles a datagram of the server. `may_take_over` is true if this candidate may replace the current session although
+    /// its client has not shown a token.
     pub(crate) fn on_server(
         &mut self,
         datagram: &[u8],
@@ -374,10 +372,9 @@ impl Link {
         scratch: &mut Scratch,
         env: &mut Env,
     ) {
-        self.may_take_over = may_take_over;
         self.adopt_name(datagram, scratch);
         let is_opening = matches!(self.phase, Phase::Opening(_));
-        if is_opening && !self.server_while_opening(datagram, scratch, env) {
+        if is_opening && !self.server_while_opening(datagram, may_take_over, scratch, env) {
             return;
         }
         if !self.is_closing() && self.answers_again(datagram, scratch, env) {

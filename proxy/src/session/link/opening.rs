@@ -252,6 +252,7 @@ impl Link {
     pub(super) fn server_while_opening(
         &mut self,
         datagram: &[u8],
+        may_take_over: bool,
         scratch: &mut Scratch,
         env: &mut Env,
     ) -> bool {
@@ -260,20 +261,26 @@ impl Link {
             Err(_) => ControlVerdict::AsItIs,
         };
         match came {
-            ControlVerdict::AsItIs => self.server_opens(datagram, scratch, env),
+            ControlVerdict::AsItIs => self.server_opens(datagram, may_take_over, scratch, env),
             ControlVerdict::Not => {
                 self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 false
             }
             ControlVerdict::Times(bytes, times) => {
-                (0..times).any(|_| self.server_opens(&bytes, scratch, env))
+                (0..times).any(|_| self.server_opens(&bytes, may_take_over, scratch, env))
             }
         }
     }
 
     /// Handles a datagram of a server that has not let the client in yet, after the rules have allowed it.
     /// Returns true if the datagram is traffic that the caller has to relay.
-    pub(super) fn server_opens(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
+    pub(super) fn server_opens(
+        &mut self,
+        datagram: &[u8],
+        may_take_over: bool,
+        scratch: &mut Scratch,
+        env: &mut Env,
+    ) -> bool {
         let chosen = self.chosen_by(datagram, scratch);
         let Phase::Opening(opening) = &mut self.phase else {
             return true;
@@ -314,7 +321,7 @@ impl Link {
                 if !is_traffic {
                     self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
                 }
-                if self.opened.is_candidate && accepted.proto == Proto::V6 && !self.may_take_over {
+                if self.opened.is_candidate && accepted.proto == Proto::V6 && !may_take_over {
                     // A candidate without a token can never prove itself.
                     self.leave(env);
                     return false;

@@ -399,7 +399,8 @@ impl Link {
             if from == Side::Client {
                 return self.late_while_opening(datagram, env);
             }
-            let is_traffic = self.server_opens(datagram, &mut scratch, env);
+            // Rules delay no messages of a candidate, so nothing is taken over.
+            let is_traffic = self.server_opens(datagram, false, &mut scratch, env);
             if !is_traffic {
                 return;
             }
