@@ -10,12 +10,13 @@ use std::time::Duration;
 use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Scratch, Seq, Side, Token, control};
 
 use super::{
-    Env, Link, Opened, Standing, TokenlessAnswers,
+    Env, Link, Opened, Standing,
     carry::{Name, is_connect},
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
     rejoin::TokenRequests,
     ruled::{ControlVerdict, DelayQueue},
     socket::Socket,
+    traits::ServerTraits,
 };
 use crate::session::{
     Notice, State, datagram::readable, handshake::Handshake, lanes::Lanes, leg::Leg,
@@ -79,9 +80,7 @@ impl Link {
                 was_answered: early.is_some(),
                 early: early.unwrap_or_default(),
             }),
-            answer: None,
-            tried: TokenlessAnswers::default(),
-            is_ddnet: false,
+            traits: ServerTraits::default(),
             rules: None,
             snapshots: Snapshots::default(),
             later: DelayQueue::default(),

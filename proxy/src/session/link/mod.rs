@@ -19,6 +19,7 @@ mod report;
 mod ruled;
 mod skim;
 mod socket;
+mod traits;
 mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
@@ -31,6 +32,7 @@ use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, Ending, LEFT, Online, Phase
 use self::rejoin::TokenRequests;
 use self::ruled::{ControlVerdict, DelayQueue};
 use self::socket::Socket;
+use self::traits::ServerTraits;
 use super::{
     ClientAddr, Notice, SessionId, State, Time, UpstreamId,
     lanes::Lanes,
@@ -44,6 +46,7 @@ use super::{
 
 pub(crate) use self::env::{Buffers, Env};
 pub(crate) use self::ruled::connless;
+pub(crate) use self::traits::TokenlessAnswers;
 
 /// The client of a session, and the tokens with which the session starts.
 #[derive(Clone, Copy, Debug)]
@@ -86,28 +89,6 @@ pub(crate) enum Standing {
     Proved,
 }
 
-/// The kinds of CONNECT of one client that request tokens and that the server answered without tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TokenlessAnswers {
-    v65: bool,
-    ddnet: bool,
-}
-
-impl TokenlessAnswers {
-    fn add(&mut self, proto: Proto) {
-        self.v65 |= proto == Proto::V65;
-        self.ddnet |= proto == Proto::Ddnet;
-    }
-
-    pub(crate) fn contains(self, proto: Proto) -> bool {
-        match proto {
-            Proto::V65 => self.v65,
-            Proto::Ddnet => self.ddnet,
-            Proto::V6 | Proto::V7 => false,
-        }
-    }
-}
-
 /// The state of one session.
 pub(crate) struct Link {
     opened: Opened,
@@ -125,12 +106,7 @@ pub(crate) struct Link {
     asked: TokenRequests,
     lanes: Lanes,
     phase: Phase,
-    /// The protocol in which the server has answered.
-    answer: Option<Proto>,
-    /// Further kinds of CONNECT that the server has answered without tokens.
-    tried: TokenlessAnswers,
-    /// True once the server has sent a message that exists only in DDNet.
-    is_ddnet: bool,
+    traits: ServerTraits,
     /// The state of the rules in this session.
     rules: Option<Box<dyn Decide>>,
     /// Snapshots, for rules that change them.
@@ -229,7 +205,7 @@ impl Link {
 
     /// Returns the protocol in which the server has answered; `None` before the answer.
     pub(crate) fn answer(&self) -> Option<Proto> {
-        self.answer
+        self.traits.answer
     }
 
     /// Returns true if the upstream socket is open.
@@ -243,18 +219,14 @@ impl Link {
 
     /// Returns the kinds of CONNECT that the server is known to answer without tokens.
     pub(crate) fn tried(&self) -> TokenlessAnswers {
-        let mut tried = self.tried;
-        if self.answer == Some(Proto::V6) {
-            tried.add(self.opened.requested);
-        }
-        tried
+        self.traits.tokenless_answers(self.opened.requested)
     }
 
     /// Records that the server answers CONNECTs of the kind `requested` without tokens as well. If this session was answered
     /// without tokens, forwards `connect` through it; the server decides whether to answer.
     pub(crate) fn is_as_good_as(&mut self, requested: Proto, connect: &[u8], env: &mut Env) {
-        self.tried.add(requested);
-        if self.is_answered() && self.answer == Some(Proto::V6) {
+        self.traits.answers_without_tokens(requested);
+        if self.is_answered() && self.traits.is_tokenless() {
             self.connect(connect, env);
         }
     }
@@ -267,7 +239,7 @@ impl Link {
     /// Returns the client leg of a session that the proxy has ended; `None` if the client has no token to show. Also `None` if a
     /// peer has ended the session, because the server would not answer late datagrams either.
     pub(crate) fn ended_leg(&self) -> Option<EndedLeg> {
-        self.answer?;
+        self.traits.answer?;
         let ending = match self.phase {
             Phase::Closed(Ending::Peer(_)) => return None,
             Phase::Closed(ending) => Some(ending),
@@ -318,7 +290,7 @@ impl Link {
         const DDNET: Duration = Duration::from_secs(100);
         const TEEWORLDS: Duration = Duration::from_secs(10);
         const SILENT: Duration = Duration::from_secs(2);
-        let is_ddnet = self.is_ddnet || self.server.proto == Proto::Ddnet;
+        let is_ddnet = self.traits.is_ddnet || self.server.proto == Proto::Ddnet;
         let limit = if is_ddnet { DDNET } else { TEEWORLDS };
         let has_crashed = now.since(self.server.last_received) >= SERVER_SILENT;
         self.client_silence(now) >= if has_crashed { SILENT } else { limit }

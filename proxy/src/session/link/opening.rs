@@ -313,7 +313,7 @@ impl Link {
                 let is_traffic = accepted.is_traffic;
                 let early = std::mem::take(&mut opening.early);
                 let was_answered = opening.was_answered;
-                self.answer = Some(accepted.proto);
+                self.traits.answer = Some(accepted.proto);
                 if was_answered && accepted.proto != self.client.proto {
                     return self.answers_otherwise(&accepted, datagram, env);
                 }

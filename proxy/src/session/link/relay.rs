@@ -171,8 +171,8 @@ impl Link {
             return false;
         }
         if !splice.is_identity() {
-            if frame.dir == Dir::S2c && !self.is_ddnet {
-                self.is_ddnet = packet.chunks().any(|chunk| may_be_redirect(chunk.data));
+            if frame.dir == Dir::S2c && !self.traits.is_ddnet {
+                self.traits.is_ddnet = packet.chunks().any(|chunk| may_be_redirect(chunk.data));
             }
             return frame.dir == Dir::S2c && redirects(packet);
         }
@@ -208,7 +208,7 @@ impl Link {
             extended |= may_be_redirect(chunk.data);
         }
         env.work.missing = chunks.missing();
-        self.is_ddnet |= extended && frame.dir == Dir::S2c;
+        self.traits.is_ddnet |= extended && frame.dir == Dir::S2c;
         extended && frame.dir == Dir::S2c && redirects(packet)
     }
 
