@@ -6,9 +6,6 @@
 //! server, and the server decides what to do with it. The proxy sends a request of its own in two cases, in
 //! which the client cannot send it: for the server's token in 0.7, without which the client's CONNECT cannot be
 //! forwarded, and for a client that was answered before it had a session.
-//!
-//! A client may name a different token in each CONNECT. Each of these tokens (a *name*) has its own counterpart
-//! on the server leg, so that the server's answers show which of the client's names it has chosen.
 
 use teetap_wire::{
     Control, First, Flags, HeaderView, Packet, Proto, Rewrite, Scratch, Side, Token, Trailing, compress,
@@ -16,54 +13,27 @@ use teetap_wire::{
 };
 
 use super::{
-    Env, Link,
+    Env, Link, Opened,
+    names::Name,
     phase::{Ending, Opening, Phase},
 };
 use crate::session::{datagram::readable, handshake::Handshake, tokens::Purpose};
 
 /// Maximum datagrams of a client that wait for the server's token or answer; the client retransmits others.
 const MAX_EARLY: usize = 16;
-/// Maximum number of names of a client. The oldest name except the first is forgotten for a new one.
-const MAX_NAMES: usize = 8;
-
-/// A token that the client names, and its counterpart on the server leg.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name {
-    pub(super) client: Token,
-    pub(super) own: Token,
-}
-
-impl Name {
-    /// Returns the name with this counterpart. Reserved values (`ffffffff` and `00000000`) are their own
-    /// counterpart, so that the server decides what they mean.
-    pub(super) fn new(client: Token, own: Token) -> Self {
-        let is_void = [Token::NONE, Token([0; 4])].contains(&client);
-        Self {
-            client,
-            own: if is_void { client } else { own },
-        }
-    }
-}
 
 impl Link {
     /// Returns the counterpart of a token that the client names. Assigns one if the token is new.
     pub(super) fn counterpart(&mut self, client: Token) -> Token {
-        if let Some(name) = self.names.iter().find(|name| name.client == client) {
-            return name.own;
-        }
-        if self.names.len() == MAX_NAMES {
-            self.names.remove(1);
-        }
-        let purpose = Purpose::Name(self.opened.id.0, client);
-        let own = self.opened.tokens.token(self.opened.client.addr, purpose);
-        let name = Name::new(client, own);
-        self.names.push(name);
-        name.own
-    }
-
-    /// Returns the client's name with the counterpart `shown`; `None` if there is none.
-    pub(super) fn named_by(&self, shown: Option<Token>) -> Option<Name> {
-        self.names.iter().copied().find(|name| Some(name.own) == shown)
+        let Opened {
+            id,
+            client: from,
+            tokens,
+            ..
+        } = self.opened;
+        let purpose = Purpose::Name(id.0, client);
+        self.names
+            .counterpart(client, || tokens.token(from.addr, purpose))
     }
 
     /// Returns the client's name that a handshake datagram of the server answers (0.6.5 and 0.7).
@@ -73,14 +43,14 @@ impl Link {
             return None;
         }
         let packet = Packet::parse(proto, datagram, scratch).ok()?;
-        self.named_by(packet.header.token)
+        self.names.named_by(packet.header.token)
     }
 
     /// Records which of the client's names the server has chosen (0.7). Does nothing once the server has let the
     /// client in.
     pub(super) fn adopt_name(&mut self, datagram: &[u8], scratch: &mut Scratch) {
         let is_open = self.server.proto == Proto::V7 && self.server.token_out.is_some();
-        if !is_open || self.names.len() < 2 || self.is_online() || self.is_closing() {
+        if !is_open || !self.names.are_many() || self.is_online() || self.is_closing() {
             return;
         }
         if let Some(name) = self.chosen_by(datagram, scratch) {
@@ -98,7 +68,7 @@ impl Link {
         let Ok(packet) = Packet::parse(Proto::V65, datagram, scratch) else {
             return false;
         };
-        if self.named_by(packet.header.token).is_none() {
+        if self.names.named_by(packet.header.token).is_none() {
             return false;
         }
         let (told, reason) = match packet.control() {
@@ -181,7 +151,7 @@ impl Link {
         let shown = packet.header.token;
         // In 0.6.5 and 0.7 the header shows the token that the client named, in DDNet the token of the
         // session.
-        let named = self.named_by(shown).map(|name| name.client);
+        let named = self.names.named_by(shown).map(|name| name.client);
         let token = match proto {
             Proto::V65 => named.or(self.opened.client_token),
             Proto::V6 | Proto::Ddnet | Proto::V7 => self.client.token_out,
@@ -213,7 +183,7 @@ impl Link {
         let mut bytes = readable(datagram).to_vec();
         if matches!(proto, Proto::V65 | Proto::V7)
             && let Ok(packet) = Packet::parse(proto, datagram, scratch)
-            && let Some(name) = self.named_by(packet.header.token)
+            && let Some(name) = self.names.named_by(packet.header.token)
         {
             bytes = translated(&packet, datagram, Some(name.client), None, self.server.trailing);
         }

@@ -11,9 +11,9 @@ use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Scratch, Se
 
 use super::{
     Env, Link, Opened, Standing,
-    carry::{Name, is_connect},
+    carry::is_connect,
+    names::{Name, Names},
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
-    rejoin::TokenRequests,
     ruled::{ControlVerdict, DelayQueue},
     socket::Socket,
     traits::ServerTraits,
@@ -66,9 +66,8 @@ impl Link {
             server: Leg::new(opened.requested, now),
             c2s: Splice::new(),
             s2c: Splice::new(),
-            names: named.into_iter().collect(),
+            names: Names::new(named),
             first: Box::default(),
-            asked: TokenRequests::default(),
             lanes: Lanes::default(),
             phase: Phase::Opening(Opening {
                 handshake: Some(handshake),

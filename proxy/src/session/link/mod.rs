@@ -11,6 +11,7 @@ mod end;
 mod env;
 mod join;
 mod made;
+mod names;
 mod opening;
 mod phase;
 mod rejoin;
@@ -27,9 +28,8 @@ use std::{net::SocketAddr, time::Duration};
 use teetap_rules::Decide;
 use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 
-use self::carry::Name;
+use self::names::Names;
 use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, Ending, LEFT, Online, Phase, SERVER_SILENT};
-use self::rejoin::TokenRequests;
 use self::ruled::{ControlVerdict, DelayQueue};
 use self::socket::Socket;
 use self::traits::ServerTraits;
@@ -97,13 +97,10 @@ pub(crate) struct Link {
     server: Leg,
     c2s: Splice,
     s2c: Splice,
-    /// The tokens that the client has named, starting with the token of its CONNECT.
-    names: Vec<Name>,
+    names: Names,
     /// The datagram that opened the session. Empty unless the session is a candidate, or the proxy cannot parse the datagram
     /// as a CONNECT although the server may.
     first: Box<[u8]>,
-    /// TOKEN requests that were forwarded during the session and are not answered yet.
-    asked: TokenRequests,
     lanes: Lanes,
     phase: Phase,
     traits: ServerTraits,

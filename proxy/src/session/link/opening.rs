@@ -5,9 +5,8 @@ use std::time::Duration;
 use teetap_wire::{Code, Control, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use super::{
-    Admission, Env, Link,
-    carry::Name,
-    fitting,
+    Admission, Env, Link, fitting,
+    names::Name,
     phase::{Answered, Ending, Opening, Phase, REQUEST_EVERY},
     ruled::ControlVerdict,
 };

@@ -11,6 +11,7 @@ use teetap_wire::{Control, Dir, Notes, Packet, Proto, Scratch, Seq, Side, Token}
 use super::{
     Env, Link,
     carry::translated,
+    names::{Name, TokenRequest},
     phase::{Online, Phase, SERVER_SILENT},
 };
 use crate::session::{Notice, RestartedNumbers, Time, splice::Splice};
@@ -20,29 +21,6 @@ use crate::session::{Notice, RestartedNumbers, Time, splice::Splice};
 const GIVEN_UP: Duration = Duration::from_secs(8);
 /// Silence after which a client is no longer playing.
 const SILENT: Duration = Duration::from_secs(2);
-/// Maximum number of TOKEN requests that are remembered until the server answers.
-const MAX_ASKED: usize = 4;
-
-/// TOKEN requests of the client during its session. A server with a slot for the client does not answer them.
-#[derive(Debug, Default)]
-pub(super) struct TokenRequests {
-    requests: Vec<Request>,
-    /// True once the server has answered a request that the client sent after it was let in. The answer shows
-    /// that the server no longer has a slot for the client.
-    is_answered: bool,
-}
-
-/// A forwarded TOKEN request.
-#[derive(Debug)]
-struct Request {
-    /// The token that the request names, and its counterpart.
-    named: Token,
-    own: Token,
-    /// Size of the request in bytes.
-    size: usize,
-    /// True if the server had let the client in before the request.
-    was_in: bool,
-}
 
 impl Link {
     /// Returns true if TOKEN requests of this client have to be forwarded to the server, because the server
@@ -56,12 +34,8 @@ impl Link {
     pub(crate) fn pass_token_request(&mut self, named: Token, datagram: &[u8], env: &mut Env) {
         self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
         let own = self.counterpart(named);
-        if self.asked.requests.len() == MAX_ASKED {
-            self.asked.requests.remove(0);
-        }
-        self.asked.requests.push(Request {
-            named,
-            own,
+        self.names.requested(TokenRequest {
+            name: Name { client: named, own },
             size: datagram.len(),
             was_in: self.is_online(),
         });
@@ -80,18 +54,15 @@ impl Link {
         datagram: &[u8],
         scratch: &mut Scratch,
     ) -> Option<(Token, usize)> {
-        if self.asked.requests.is_empty() {
+        if !self.names.has_requests() {
             return None;
         }
         let packet = Packet::parse(Proto::V7, datagram, scratch).ok()?;
         let Some(Control::Token { .. }) = packet.control() else {
             return None;
         };
-        let mut requests = self.asked.requests.iter();
-        let at = requests.position(|request| Some(request.own) == packet.header.token)?;
-        let request = self.asked.requests.remove(at);
-        self.asked.is_answered |= request.was_in;
-        Some((request.named, request.size))
+        let request = self.names.take_answered(packet.header.token)?;
+        Some((request.name.client, request.size))
     }
 
     /// Reports the server's answer to a TOKEN request of the client.
@@ -126,7 +97,7 @@ impl Link {
 
     /// Returns true if the server has answered a TOKEN request of this client since the session began.
     pub(crate) fn has_renewed_token(&self) -> bool {
-        self.asked.is_answered
+        self.names.is_renewed()
     }
 
     /// Records a CONNECT during the session. It counts as a restart of the client if the client was silent
