@@ -59,7 +59,7 @@ impl Link {
     /// carried over.
     pub(crate) fn on_program(&mut self, env: &mut Env) {
         let is_new = matches!(self.phase, Phase::Opening(_));
-        self.rules = env.open_rules(&self.opened, is_new, self.rules.take());
+        self.rules.open(&self.opened, is_new, env);
         self.open_links(env);
         if matches!(self.phase, Phase::Online(_)) {
             self.arm_for_rules(env);

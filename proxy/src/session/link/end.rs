@@ -62,7 +62,7 @@ impl Link {
     /// Sends the messages that the program makes at this time.
     fn run_rules(&mut self, env: &mut Env) {
         let due = |rules: &&mut Box<dyn Decide>| rules.deadline().is_some_and(|at| at <= env.now.0);
-        let made = match self.rules.as_mut().filter(due) {
+        let made = match self.rules.program.as_mut().filter(due) {
             Some(rules) => rules.on_time(env.now.0, &mut env.shared),
             None => return,
         };
@@ -75,7 +75,7 @@ impl Link {
     /// Collects the effects of rules and begins stalls, so that a stall also applies to the message that
     /// caused it.
     pub(super) fn begin_stalls(&mut self, env: &mut Env) {
-        let Some(rules) = &mut self.rules else {
+        let Some(rules) = &mut self.rules.program else {
             return;
         };
         let before = env.work.effects.len();
@@ -96,7 +96,7 @@ impl Link {
     /// closing.
     pub(super) fn carry_out_effects(&mut self, env: &mut Env) -> bool {
         // Called for each datagram; without rules there is nothing to do.
-        if self.rules.is_none() && env.work.failed.is_empty() && env.work.effects.is_empty() {
+        if self.rules.program.is_none() && env.work.failed.is_empty() && env.work.effects.is_empty() {
             return self.is_closing();
         }
         for (rule, why) in std::mem::take(&mut env.work.failed) {
@@ -268,9 +268,7 @@ impl Link {
         let last = self.links_end().map_or(lingers, |end| end.min(lingers + LATEST));
         let until = lingers.max(last);
         self.phase = Phase::Closing(Closing { until, ending });
-        if let Some(rules) = &mut self.rules {
-            rules.on_end();
-        }
+        self.rules.on_end();
         self.carry_out_effects(env);
         self.report_state(State::Closing, ending.peer(), reason, env);
     }

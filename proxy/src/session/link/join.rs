@@ -14,13 +14,14 @@ use super::{
     carry::is_connect,
     names::{Name, Names},
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
-    ruled::{ControlVerdict, DelayQueue},
+    ruled::ControlVerdict,
+    rules::SessionRules,
     socket::Socket,
     traits::ServerTraits,
 };
 use crate::session::{
     Notice, State, datagram::readable, handshake::Handshake, lanes::Lanes, leg::Leg,
-    redirect::PendingRedirect, snapshots::Snapshots, splice::Splice, timers::Alarm,
+    redirect::PendingRedirect, splice::Splice, timers::Alarm,
 };
 
 /// Silence after which an unresponsive server is reported; repeated at each doubling.
@@ -80,13 +81,11 @@ impl Link {
                 early: early.unwrap_or_default(),
             }),
             traits: ServerTraits::default(),
-            rules: None,
-            snapshots: Snapshots::default(),
-            later: DelayQueue::default(),
+            rules: SessionRules::default(),
             waiting: PendingRedirect::default(),
             alarm: Alarm::default(),
         };
-        link.rules = env.open_rules(&link.opened, true, None);
+        link.rules.open(&link.opened, true, env);
         link.open_links(env);
         if opened.shared.is_none() {
             env.out.open(opened.upstream, opened.server.port());

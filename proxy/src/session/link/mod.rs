@@ -18,6 +18,7 @@ mod rejoin;
 mod relay;
 mod report;
 mod ruled;
+mod rules;
 mod skim;
 mod socket;
 mod traits;
@@ -25,12 +26,12 @@ mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
 
-use teetap_rules::Decide;
 use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 
 use self::names::Names;
 use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, Ending, LEFT, Online, Phase, SERVER_SILENT};
-use self::ruled::{ControlVerdict, DelayQueue};
+use self::ruled::ControlVerdict;
+use self::rules::SessionRules;
 use self::socket::Socket;
 use self::traits::ServerTraits;
 use super::{
@@ -38,7 +39,6 @@ use super::{
     lanes::Lanes,
     leg::{EndedLeg, Leg},
     redirect::PendingRedirect,
-    snapshots::Snapshots,
     splice::Splice,
     timers::Alarm,
     tokens::Tokens,
@@ -104,12 +104,7 @@ pub(crate) struct Link {
     lanes: Lanes,
     phase: Phase,
     traits: ServerTraits,
-    /// The state of the rules in this session.
-    rules: Option<Box<dyn Decide>>,
-    /// Snapshots, for rules that change them.
-    snapshots: Snapshots,
-    /// Control messages that rules delay.
-    later: DelayQueue,
+    rules: SessionRules,
     /// A redirect of the server that waits for its listen socket.
     waiting: PendingRedirect,
     /// Next time at which the hub handles timeouts of the session.
@@ -411,7 +406,7 @@ impl Link {
         let late = [
             self.lanes.deadline(),
             self.phase_deadline(),
-            self.later.deadline(),
+            self.rules.delayed.deadline(),
         ];
         late.into_iter().flatten().min()
     }
@@ -434,7 +429,7 @@ impl Link {
                     self.c2s.deadline(),
                     self.s2c.deadline(),
                     accept,
-                    self.rules.as_ref().and_then(|rules| rules.deadline()).map(Time),
+                    self.rules.deadline(),
                     silent,
                     Some(match online.left {
                         Some(_) => heard + LEFT,

@@ -95,11 +95,8 @@ impl Link {
     /// Updates the timers and the phase of the session for a datagram with a valid token and ack.
     fn on_valid(&mut self, from: Side, packet: &Packet<'_>, control: Option<Control<'_>>, env: &mut Env) {
         self.leg(from).on_valid(packet, env.now);
-        if from == Side::Client
-            && env.interest().measures
-            && let Some(rules) = &mut self.rules
-        {
-            rules.on_ack(env.now.0, packet.header.ack);
+        if from == Side::Client && env.interest().measures {
+            self.rules.on_ack(env.now, packet.header.ack);
         }
         match from {
             Side::Server => {
@@ -180,7 +177,7 @@ impl Link {
         let observes = env.observes(frame.proto, frame.dir);
         let repeats = interest.repeats.contains(frame.proto, frame.dir);
         let measures = frame.dir == Dir::S2c && interest.measures;
-        let mut rules = self.rules.as_deref_mut().filter(|_| observes || measures);
+        let mut rules = self.rules.program.as_deref_mut().filter(|_| observes || measures);
         let mut extended = false;
         let mut chunks = packet.chunks();
         for (index, chunk) in chunks.by_ref().enumerate() {
@@ -305,8 +302,8 @@ impl Link {
             return rewrites != Rewrites::None && rewrite_all(packet, (rewrites, means), composer, placed);
         }
         // Moved out of `self`, since both are borrowed together with the splice.
-        let mut rules = self.rules.take();
-        let mut snapshots = std::mem::take(&mut self.snapshots);
+        let mut rules = self.rules.program.take();
+        let mut snapshots = std::mem::take(&mut self.rules.snapshots);
         if frame.dir == Dir::S2c {
             snapshots.prepare(changes_snapshots, env.config.registry, frame.proto);
         }
@@ -335,8 +332,8 @@ impl Link {
                 }
             }
         }
-        self.rules = rules;
-        self.snapshots = snapshots;
+        self.rules.program = rules;
+        self.rules.snapshots = snapshots;
         if !changed && env.out.is_watched() {
             // The chunks are forwarded at their received positions.
             for (placed, chunk) in env.work.placed.iter_mut().zip(packet.chunks()) {

@@ -109,7 +109,7 @@ impl Link {
         let place = (self.id().0, dir, self.leg(leg).proto);
         let packet = PacketFacts::without_chunks(payload.len(), header.ack);
         let message = Message::unnumbered(place, PacketKind::Control(leg), payload, packet, env.now.0);
-        let mut verdict = self.rules.as_mut()?.decide(&message, &mut env.shared);
+        let mut verdict = self.rules.program.as_mut()?.decide(&message, &mut env.shared);
         self.carry_out_effects(env);
         let is_accept = payload.first() == Some(&LONE_ACCEPT) && self.leg(leg).proto == Proto::Ddnet;
         if !self.may_renumber() || is_accept {
@@ -155,9 +155,9 @@ impl Link {
             write(packet.proto, &packet.header, edit, None, &mut bytes);
         }
         let mut later = |after: Duration| {
-            let has_room = self.later.has_room();
+            let has_room = self.rules.delayed.has_room();
             if has_room {
-                self.later.add(
+                self.rules.delayed.add(
                     env.now + after,
                     DelayedControl::Received(from, bytes.as_slice().into()),
                 );
@@ -183,7 +183,7 @@ impl Link {
     /// Evaluates the rules on a message outside the connection to the client.
     pub(crate) fn rule_connless(&mut self, data: &[u8], size: usize, env: &mut Env) -> Verdict {
         let message = connless(self.id().0, Dir::S2c, self.client.proto, (data, size), env.now);
-        let Some(rules) = self.rules.as_mut() else {
+        let Some(rules) = self.rules.program.as_mut() else {
             return Verdict::PASS;
         };
         let verdict = rules.decide(&message, &mut env.shared);
@@ -310,16 +310,16 @@ impl Link {
         };
         match verdict.fate {
             Fate::Drop | Fate::Lose { .. } => {}
-            Fate::Delay { for_, .. } if self.later.has_room() => {
-                self.later.add(env.now + for_, sends.waits(to));
+            Fate::Delay { for_, .. } if self.rules.delayed.has_room() => {
+                self.rules.delayed.add(env.now + for_, sends.waits(to));
             }
             _ => self.put_one(to, sends, env),
         }
         for after in verdict.copies.iter().filter(|_| !sends.once) {
             if after.is_zero() {
                 self.put_one(to, sends, env);
-            } else if self.later.has_room() {
-                self.later.add(env.now + *after, sends.waits(to));
+            } else if self.rules.delayed.has_room() {
+                self.rules.delayed.add(env.now + *after, sends.waits(to));
             }
         }
         true
@@ -355,7 +355,7 @@ impl Link {
 
     /// Handles the delayed control messages that are due.
     pub(super) fn handle_later(&mut self, env: &mut Env) {
-        while let Some(waiting) = self.later.pop(env.now) {
+        while let Some(waiting) = self.rules.delayed.pop(env.now) {
             if matches!(self.phase, Phase::Closed(_)) {
                 return;
             }

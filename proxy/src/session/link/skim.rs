@@ -28,7 +28,7 @@ impl Link {
         }
         let dir = Dir::from_sender(from);
         let is_ruled = env.observes(proto, dir) || env.interest().repeats.contains(proto, dir);
-        let rules = self.rules.as_ref().filter(|_| is_ruled);
+        let rules = self.rules.program.as_ref().filter(|_| is_ruled);
         let is_untouched = splice.is_identity();
         // In a translated direction the payload may have to be composed again, so vital messages are parsed
         // in full.

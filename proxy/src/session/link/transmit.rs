@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use teetap_rules::impair::LineSet;
 use teetap_wire::{Dir, Proto, Side};
 
 use super::{Env, Link};
@@ -53,7 +52,7 @@ impl Link {
     ) {
         let (destination, now) = (self.destination(to), env.now);
         let (session, seven) = (self.id(), self.leg(to).proto == Proto::V7);
-        let lines = env.shared.acting(self.lanes.acting(self.windows()));
+        let lines = env.shared.acting(self.lanes.acting(self.rules.open_lines()));
         let lane = self.lane(to);
         let dir = Dir::from_sender(to.other());
         env.pass(session, (lane, dir), write, |bytes| Outgoing {
@@ -92,28 +91,20 @@ impl Link {
 
     /// Returns true if a message has begun or ended the window of a link line since [`Self::settle_windows`].
     pub(crate) fn has_unsettled_windows(&self) -> bool {
-        self.lanes.is_unsettled(|| self.windows())
+        self.lanes.is_unsettled(|| self.rules.open_lines())
     }
 
     /// Updates the link lines that act, since their windows may have begun or ended. Called between two
     /// datagrams, so that a window does not include the datagram with the message that begins it.
     pub(crate) fn settle_windows(&mut self) {
-        self.lanes.settle(self.windows());
-    }
-
-    /// Returns the link lines whose windows are open.
-    fn windows(&self) -> LineSet {
-        let rules = self.rules.as_ref();
-        rules.map_or(LineSet::ALL, |rules| rules.open_lines())
+        self.lanes.settle(self.rules.open_lines());
     }
 
     /// Ends all rules: expected messages will not be received any more.
     pub(crate) fn end_rules(&mut self, env: &mut Env) {
-        if let Some(rules) = &mut self.rules {
-            rules.on_end();
-        }
+        self.rules.on_end();
         self.carry_out_effects(env);
-        self.rules = None;
+        self.rules.program = None;
     }
 
     /// Ends all impairment. Queued datagrams stay queued.
