@@ -10,7 +10,7 @@ impl Link {
     /// the legacy and anti-spoof joins hide a token in game messages and start their numbers late, so
     /// nothing may be changed before that ack.
     pub(super) fn may_renumber(&self) -> bool {
-        self.server.proto != Proto::V6 || self.c2s.has_been_acked()
+        self.server.proto != Proto::V6 || self.dirs.c2s.has_been_acked()
     }
 
     /// Returns true if this direction may be renumbered. A tokenless server that does not begin with a
@@ -48,8 +48,8 @@ impl Link {
         if from == Side::Client {
             return;
         }
-        if !self.c2s.is_identity() {
-            self.c2s = Splice::new();
+        if !self.dirs.c2s.is_identity() {
+            self.dirs.c2s = Splice::new();
             self.report_waits(Dir::C2s, env);
         }
         self.notice(Notice::LegacyJoin, env);

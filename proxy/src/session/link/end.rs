@@ -36,7 +36,7 @@ impl Link {
             return self.forget(b"Timeout", env);
         }
         let limit = env.config.patience.unwrap_or(self.not_acked_limit());
-        if self.c2s.custody_age(env.now) >= limit || self.s2c.custody_age(env.now) >= limit {
+        if self.dirs.custody_age(env.now) >= limit {
             let reason = format!("Too weak connection (not acked for {} seconds)", limit.as_secs());
             return self.end_by_proxy(reason.as_bytes(), env);
         }
@@ -278,7 +278,7 @@ impl Link {
     /// network_server.cpp, `Recv`). If the proxy has ended the session, or has translated its numbers, the
     /// datagram is not forwarded.
     pub(super) fn came_after_end(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
-        let is_identity = self.c2s.is_identity() && self.s2c.is_identity();
+        let is_identity = self.dirs.are_identity();
         let has_tokens = self.server.token_out.is_some() || self.server.proto == Proto::V6;
         let to = from.other();
         let with = Rewrite {

@@ -12,6 +12,7 @@ use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Scratch, Se
 use super::{
     Env, Link, Opened, Standing,
     carry::is_connect,
+    directions::Directions,
     names::{Name, Names},
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
     ruled::ControlVerdict,
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::session::{
     Notice, State, datagram::readable, handshake::Handshake, lanes::Lanes, leg::Leg,
-    redirect::PendingRedirect, splice::Splice, timers::Alarm,
+    redirect::PendingRedirect, timers::Alarm,
 };
 
 /// Silence after which an unresponsive server is reported; repeated at each doubling.
@@ -65,8 +66,7 @@ impl Link {
             socket: Socket::new(opened.shared),
             client,
             server: Leg::new(opened.requested, now),
-            c2s: Splice::new(),
-            s2c: Splice::new(),
+            dirs: Directions::new(),
             names: Names::new(named),
             first: Box::default(),
             lanes: Lanes::default(),
@@ -214,7 +214,7 @@ impl Link {
         let shows = match control {
             Some(Control::ConnectAccept { .. } | Control::Token { .. } | Control::Close { .. }) => false,
             Some(Control::KeepAlive) => true,
-            _ => !is_tokenless || self.c2s.has_been_acked(),
+            _ => !is_tokenless || self.dirs.c2s.has_been_acked(),
         };
         let Some(online) = self.online().filter(|_| shows) else {
             return;
@@ -266,7 +266,7 @@ impl Link {
                     self.restart(env);
                 }
                 self.pass_answer(datagram, env);
-                if matches!(self.phase, Phase::Online(_)) && self.c2s.is_shifted() {
+                if matches!(self.phase, Phase::Online(_)) && self.dirs.c2s.is_shifted() {
                     // If rules drop everything that the client sends, the server may send nothing else. The
                     // client still needs acks for its messages.
                     self.show_ack(Dir::S2c, env);

@@ -92,7 +92,7 @@ impl Link {
         if self.must_be_online().is_err() {
             return;
         }
-        for (dir, splice) in [(Dir::C2s, &self.c2s), (Dir::S2c, &self.s2c)] {
+        for (dir, splice) in [(Dir::C2s, &self.dirs.c2s), (Dir::S2c, &self.dirs.s2c)] {
             splice.list(list, |held| HeldMessage {
                 session: self.id(),
                 dir,

@@ -7,6 +7,7 @@
 
 mod arm;
 mod carry;
+mod directions;
 mod end;
 mod env;
 mod join;
@@ -28,6 +29,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 
+use self::directions::Directions;
 use self::names::Names;
 use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, Ending, LEFT, Online, Phase, SERVER_SILENT};
 use self::ruled::ControlVerdict;
@@ -95,8 +97,7 @@ pub(crate) struct Link {
     socket: Socket,
     client: Leg,
     server: Leg,
-    c2s: Splice,
-    s2c: Splice,
+    dirs: Directions,
     names: Names,
     /// The datagram that opened the session. Empty unless the session is a candidate, or the proxy cannot parse the datagram
     /// as a CONNECT although the server may.
@@ -241,7 +242,7 @@ impl Link {
             proto: self.client.proto,
             shows: self.client.token_in?,
             expects: self.client.token_out,
-            ack: self.c2s.shown(),
+            ack: self.dirs.c2s.shown(),
             is_closed: ending != Some(Ending::Silence),
             may_still_arrive: self.opened.standing == Standing::Unproved,
         })
@@ -426,8 +427,7 @@ impl Link {
                 let accept = online.accept.as_ref().map(|accept| accept.repeat_at());
                 let silent = (!online.is_silence_reported).then(|| self.server.last_received + SERVER_SILENT);
                 [
-                    self.c2s.deadline(),
-                    self.s2c.deadline(),
+                    self.dirs.deadline(),
                     accept,
                     self.rules.deadline(),
                     silent,
@@ -472,8 +472,8 @@ impl Link {
     /// Returns the leg of `side`, the direction towards it, and the direction from it.
     fn parts(&mut self, side: Side) -> (&mut Leg, &mut Splice, &mut Splice) {
         match side {
-            Side::Client => (&mut self.client, &mut self.s2c, &mut self.c2s),
-            Side::Server => (&mut self.server, &mut self.c2s, &mut self.s2c),
+            Side::Client => (&mut self.client, &mut self.dirs.s2c, &mut self.dirs.c2s),
+            Side::Server => (&mut self.server, &mut self.dirs.c2s, &mut self.dirs.s2c),
         }
     }
 
@@ -482,10 +482,7 @@ impl Link {
     }
 
     fn splice(&mut self, dir: Dir) -> &mut Splice {
-        match dir {
-            Dir::C2s => &mut self.c2s,
-            Dir::S2c => &mut self.s2c,
-        }
+        self.dirs.splice(dir)
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     names::{Name, TokenRequest},
     phase::{Online, Phase, SERVER_SILENT},
 };
-use crate::session::{Notice, RestartedNumbers, Time, splice::Splice};
+use crate::session::{Notice, RestartedNumbers, Time};
 
 /// Silence of a client after which a Teeworlds server may have dropped it. Slightly shorter than the server's
 /// timeout of 10 s.
@@ -159,7 +159,7 @@ impl Link {
         let Phase::Online(Online { anew: Some(anew), .. }) = &self.phase else {
             return false;
         };
-        let acked = self.s2c.shown();
+        let acked = self.dirs.s2c.shown();
         let mut numbers = packet.chunks().filter_map(|chunk| chunk.header.vital);
         numbers.any(|number| anew.is_shown_by(number, acked))
     }
@@ -169,8 +169,7 @@ impl Link {
     pub(super) fn restart(&mut self, env: &mut Env) {
         let anew = self.online().and_then(|online| online.anew.take());
         let anew = anew.unwrap_or_default();
-        self.c2s = Splice::since(anew.window(Dir::C2s));
-        self.s2c = Splice::since(anew.window(Dir::S2c));
+        self.dirs.restart(anew);
         if let Some(Online {
             is_rejoining,
             began,

@@ -8,6 +8,7 @@ use teetap_wire::{
 use super::{
     Buffers, Env, Link,
     phase::{Ending, Phase},
+    rules::SessionRules,
 };
 use crate::session::{
     Action, Datagram, EventKind, Notice, Origin, Placed, SentAt,
@@ -154,10 +155,7 @@ impl Link {
     fn read_chunks(&mut self, frame: Frame<'_>, packet: &Packet<'_>, env: &mut Env) -> bool {
         env.work.missing = 0;
         env.work.touched.clear();
-        let splice = match frame.dir {
-            Dir::C2s => &mut self.c2s,
-            Dir::S2c => &mut self.s2c,
-        };
+        let splice = self.dirs.splice(frame.dir);
         if packet.header.flags.contains(Flags::CONTROL) {
             if splice.is_identity() {
                 let numbers = packet.chunks_of_control();
@@ -301,20 +299,22 @@ impl Link {
         if self.splice(frame.dir).is_identity() {
             return rewrites != Rewrites::None && rewrite_all(packet, (rewrites, means), composer, placed);
         }
-        // Moved out of `self`, since both are borrowed together with the splice.
-        let mut rules = self.rules.program.take();
-        let mut snapshots = std::mem::take(&mut self.rules.snapshots);
+        let SessionRules {
+            program: rules,
+            snapshots,
+            ..
+        } = &mut self.rules;
         if frame.dir == Dir::S2c {
             snapshots.prepare(changes_snapshots, env.config.registry, frame.proto);
         }
-        let splice = self.splice(frame.dir);
+        let splice = self.dirs.splice(frame.dir);
         let mut changed = false;
         let mut placing = Placement {
             frame,
             rules: rules.as_deref_mut().filter(|_| observes),
             program: env.program.as_deref(),
             shared: &mut env.shared,
-            snapshots: (frame.dir == Dir::S2c).then_some(&mut snapshots),
+            snapshots: (frame.dir == Dir::S2c).then_some(snapshots),
             acts,
             repeats,
             rewrites,
@@ -332,8 +332,6 @@ impl Link {
                 }
             }
         }
-        self.rules.program = rules;
-        self.rules.snapshots = snapshots;
         if !changed && env.out.is_watched() {
             // The chunks are forwarded at their received positions.
             for (placed, chunk) in env.work.placed.iter_mut().zip(packet.chunks()) {

@@ -19,8 +19,8 @@ impl Link {
         env: &mut Env,
     ) -> Result<Packet<'a>, PacketError> {
         let (leg, splice) = match from {
-            Side::Client => (&self.client, &self.c2s),
-            Side::Server => (&self.server, &self.s2c),
+            Side::Client => (&self.client, &self.dirs.c2s),
+            Side::Server => (&self.server, &self.dirs.s2c),
         };
         let proto = leg.form(datagram);
         if !self.may_skim(env) {
