@@ -10,7 +10,7 @@ impl Link {
     /// the legacy and anti-spoof joins hide a token in game messages and start their numbers late, so
     /// nothing may be changed before that ack.
     pub(super) fn may_renumber(&self) -> bool {
-        self.server.proto != Proto::V6 || self.dirs.c2s.has_been_acked()
+        self.legs.server.proto != Proto::V6 || self.dirs.c2s.has_been_acked()
     }
 
     /// Returns true if this direction may be renumbered. A tokenless server that does not begin with a
@@ -70,7 +70,7 @@ impl Link {
     pub(crate) fn arm_for_rules(&mut self, env: &mut Env) {
         let mut is_pending = false;
         for dir in [Dir::C2s, Dir::S2c] {
-            if !env.interest().acts.contains(self.server.proto, dir) {
+            if !env.interest().acts.contains(self.legs.server.proto, dir) {
                 continue;
             }
             if self.may_arm(dir) {

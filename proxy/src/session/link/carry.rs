@@ -49,20 +49,20 @@ impl Link {
     /// Records which of the client's names the server has chosen (0.7). Does nothing once the server has let the
     /// client in.
     pub(super) fn adopt_name(&mut self, datagram: &[u8], scratch: &mut Scratch) {
-        let is_open = self.server.proto == Proto::V7 && self.server.token_out.is_some();
+        let is_open = self.legs.server.proto == Proto::V7 && self.legs.server.token_out.is_some();
         if !is_open || !self.names.are_many() || self.is_online() || self.is_closing() {
             return;
         }
         if let Some(name) = self.chosen_by(datagram, scratch) {
-            self.server.token_in = Some(name.own);
-            self.client.token_out = Some(name.client);
+            self.legs.server.token_in = Some(name.own);
+            self.legs.client.token_out = Some(name.client);
         }
     }
 
     /// Forwards a further answer to CONNECT in 0.6.5. The header of such an answer shows the client's name
     /// instead of the session's token. Returns false for other datagrams.
     pub(super) fn answers_again(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> bool {
-        if self.server.proto != Proto::V65 || self.is_online() && !self.is_new_slot() {
+        if self.legs.server.proto != Proto::V65 || self.is_online() && !self.is_new_slot() {
             return false;
         }
         let Ok(packet) = Packet::parse(Proto::V65, datagram, scratch) else {
@@ -85,7 +85,7 @@ impl Link {
         }
         if let Some(told) = told.filter(|_| is_new_slot || matches!(self.phase, Phase::Answered(_))) {
             // The server renews its token every 10 s, and a token older than 20 s is invalid.
-            (self.server.token_in, self.server.token_out) = (Some(told), Some(told));
+            (self.legs.server.token_in, self.legs.server.token_out) = (Some(told), Some(told));
         }
         self.pass_answer(datagram, env);
         if let Some(reason) = reason {
@@ -118,7 +118,7 @@ impl Link {
             let named = at.zip(named.filter(|_| token.is_some()));
             // Any other token is forwarded as it is, so that the client gets the server's answer to it.
             let shown = match packet.header.token {
-                Some(shown) if shown == self.opened.token => self.server.token_out,
+                Some(shown) if shown == self.opened.token => self.legs.server.token_out,
                 shown => shown,
             };
             let shown = match proto {
@@ -128,22 +128,22 @@ impl Link {
                 Proto::V65 => packet.header.token.map(|token| self.counterpart(token)),
                 Proto::V6 | Proto::Ddnet => None,
             };
-            bytes = translated(&packet, datagram, shown, named, self.client.trailing);
+            bytes = translated(&packet, datagram, shown, named, self.legs.client.trailing);
         }
         self.send_datagram(Side::Server, &bytes, false, env);
     }
 
     /// Forwards DDNet's ACCEPT.
     pub(super) fn pass_accept(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
-        let token = self.server.token_out;
-        let bytes = translated(packet, datagram, token, None, self.client.trailing);
+        let token = self.legs.server.token_out;
+        let bytes = translated(packet, datagram, token, None, self.legs.client.trailing);
         // The link must neither duplicate nor reorder it: that would reset the server's numbers.
         self.send_datagram(Side::Server, &bytes, true, env);
     }
 
     /// Forwards a server's answer to a CONNECT to the client.
     pub(super) fn pass_answer(&mut self, datagram: &[u8], env: &mut Env) {
-        let proto = self.client.proto;
+        let proto = self.legs.client.proto;
         let mut scratch = Scratch::new();
         let Ok(packet) = Packet::parse(proto, datagram, &mut scratch) else {
             return;
@@ -154,7 +154,7 @@ impl Link {
         let named = self.names.named_by(shown).map(|name| name.client);
         let token = match proto {
             Proto::V65 => named.or(self.opened.client_token),
-            Proto::V6 | Proto::Ddnet | Proto::V7 => self.client.token_out,
+            Proto::V6 | Proto::Ddnet | Proto::V7 => self.legs.client.token_out,
         };
         let told: Option<Token> = packet
             .payload
@@ -163,7 +163,7 @@ impl Link {
             .copied()
             .map(Token);
         let ours = self.opened.token;
-        let known = self.server.token_out;
+        let known = self.legs.server.token_out;
         let reversed = |token: Token| Token([token.0[3], token.0[2], token.0[1], token.0[0]]);
         let told = match (proto, told) {
             (Proto::V65, Some(_)) => Some((1, ours)),
@@ -172,7 +172,7 @@ impl Link {
             (Proto::V7, Some(told)) if Some(reversed(told)) == known => Some((1, reversed(ours))),
             _ => None,
         };
-        let bytes = translated(&packet, datagram, token, told, self.server.trailing);
+        let bytes = translated(&packet, datagram, token, told, self.legs.server.trailing);
         self.send_to_client(bytes, proto, env);
     }
 
@@ -185,7 +185,13 @@ impl Link {
             && let Ok(packet) = Packet::parse(proto, datagram, scratch)
             && let Some(name) = self.names.named_by(packet.header.token)
         {
-            bytes = translated(&packet, datagram, Some(name.client), None, self.server.trailing);
+            bytes = translated(
+                &packet,
+                datagram,
+                Some(name.client),
+                None,
+                self.legs.server.trailing,
+            );
         }
         self.send_to_client(bytes, proto, env);
     }

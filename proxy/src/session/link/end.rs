@@ -32,7 +32,7 @@ impl Link {
         {
             return self.begin_closing(Ending::Peer(Side::Client), Some(&reason), env);
         }
-        if env.now.since(self.last_sign()) >= BOTH_SILENT {
+        if env.now.since(self.legs.last_sign()) >= BOTH_SILENT {
             return self.forget(b"Timeout", env);
         }
         let limit = env.config.patience.unwrap_or(self.not_acked_limit());
@@ -40,7 +40,7 @@ impl Link {
             let reason = format!("Too weak connection (not acked for {} seconds)", limit.as_secs());
             return self.end_by_proxy(reason.as_bytes(), env);
         }
-        let silent = env.now.since(self.server.last_received);
+        let silent = env.now.since(self.legs.server.last_received);
         if silent >= SERVER_SILENT
             && let Some(online) = self.online()
             && !std::mem::replace(&mut online.is_silence_reported, true)
@@ -166,7 +166,7 @@ impl Link {
     /// Returns the time for which a peer of this kind lets a message stay unacked before it closes the
     /// session. The proxy applies the same limit to the messages in its custody.
     fn not_acked_limit(&self) -> Duration {
-        match self.server.proto {
+        match self.legs.server.proto {
             Proto::Ddnet => Duration::from_secs(100),
             Proto::V6 | Proto::V65 | Proto::V7 => Duration::from_secs(10),
         }
@@ -257,7 +257,7 @@ impl Link {
     }
 
     pub(super) fn note_early_close(&mut self, from: Side, env: &mut Env) {
-        let bans = matches!(self.server.proto, Proto::V6 | Proto::V7);
+        let bans = matches!(self.legs.server.proto, Proto::V6 | Proto::V7);
         if from == Side::Client && bans && env.now.since(self.opened.at) < EARLY {
             self.notice(Notice::EarlyClose, env);
         }
@@ -279,7 +279,7 @@ impl Link {
     /// datagram is not forwarded.
     pub(super) fn came_after_end(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         let is_identity = self.dirs.are_identity();
-        let has_tokens = self.server.token_out.is_some() || self.server.proto == Proto::V6;
+        let has_tokens = self.legs.server.token_out.is_some() || self.legs.server.proto == Proto::V6;
         let to = from.other();
         let with = Rewrite {
             token: self.leg(to).token_out,

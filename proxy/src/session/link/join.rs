@@ -13,6 +13,7 @@ use super::{
     Env, Link, Opened, Standing,
     carry::is_connect,
     directions::Directions,
+    legs::Legs,
     names::{Name, Names},
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
     ruled::ControlVerdict,
@@ -64,8 +65,10 @@ impl Link {
         let mut link = Self {
             opened,
             socket: Socket::new(opened.shared),
-            client,
-            server: Leg::new(opened.requested, now),
+            legs: Legs {
+                client,
+                server: Leg::new(opened.requested, now),
+            },
             dirs: Directions::new(),
             names: Names::new(named),
             first: Box::default(),
@@ -122,7 +125,7 @@ impl Link {
             return self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
         }
         if self.is_half_open() {
-            self.client.last_received = env.now;
+            self.legs.client.last_received = env.now;
         }
         self.connect_came(datagram, env);
     }
@@ -145,11 +148,11 @@ impl Link {
         let mut payload = Vec::new();
         // In 0.6.5, the header of this one packet shows the client's own token. The other protocols show the
         // same token as in every packet.
-        let token = match self.client.proto {
+        let token = match self.legs.client.proto {
             Proto::V65 => self.opened.client_token,
-            Proto::V6 | Proto::Ddnet | Proto::V7 => self.client.token_out,
+            Proto::V6 | Proto::Ddnet | Proto::V7 => self.legs.client.token_out,
         };
-        control::connect_accept(self.client.proto, self.opened.token, &mut payload);
+        control::connect_accept(self.legs.client.proto, self.opened.token, &mut payload);
         let header = Header {
             flags: Flags::CONTROL,
             ack: Seq::ZERO,
@@ -165,8 +168,8 @@ impl Link {
             Phase::Answered(answered) => (answered.connect_took, answered.began),
             _ => (Duration::ZERO, None),
         };
-        self.server.last_received = env.now;
-        let is_lone = self.server.proto == Proto::Ddnet && env.config.heals;
+        self.legs.server.last_received = env.now;
+        let is_lone = self.legs.server.proto == Proto::Ddnet && env.config.heals;
         let accept = is_lone.then(|| LoneAccept::new(env.now, connect_took));
         self.phase = Phase::Online(Online::new(accept, began));
         if is_lone {
@@ -183,7 +186,7 @@ impl Link {
             online.left = None;
             online.is_rejoining = false;
         }
-        let shown = match self.client.token_in {
+        let shown = match self.legs.client.token_in {
             Some(_) => Standing::Proved,
             None => Standing::Responded,
         };
@@ -199,7 +202,7 @@ impl Link {
 
     /// Forwards an ACCEPT of DDNet.
     pub(super) fn accept_came(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
-        self.client.on_valid(packet, env.now);
+        self.legs.client.on_valid(packet, env.now);
         self.client_came(env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
         self.note_accept();
@@ -210,7 +213,7 @@ impl Link {
     /// TOKEN requests do not, because a server sends them without a slot for the client. A data packet of a
     /// server without tokens may be a challenge until the server acks a message of the client.
     pub(super) fn note_let_in(&mut self, control: Option<Control<'_>>, env: &mut Env) {
-        let is_tokenless = self.server.proto == Proto::V6;
+        let is_tokenless = self.legs.server.proto == Proto::V6;
         let shows = match control {
             Some(Control::ConnectAccept { .. } | Control::Token { .. } | Control::Close { .. }) => false,
             Some(Control::KeepAlive) => true,
@@ -232,7 +235,7 @@ impl Link {
             flags: Flags::CONTROL,
             ack: Seq::ZERO,
             num_chunks: 0,
-            token: self.server.token_out,
+            token: self.legs.server.token_out,
         };
         let mut payload = Vec::new();
         control::accept(&mut payload);

@@ -21,7 +21,7 @@ impl Link {
             Some(NOT_ONLINE)
         } else if !self.may_arm(made.dir) {
             Some("the join without tokens is not complete")
-        } else if !fits(self.server.proto, made.data.len()) {
+        } else if !fits(self.legs.server.proto, made.data.len()) {
             Some(TOO_LARGE)
         } else if made.vital && !self.splice(made.dir).has_room(made.data.len()) {
             Some("the hold queue is full")
@@ -35,7 +35,7 @@ impl Link {
         if made.vital {
             self.arm(made.dir, env);
         }
-        let proto = self.server.proto;
+        let proto = self.legs.server.proto;
         env.work.composer.clear();
         self.splice(made.dir)
             .inject(made, proto, env.now, &mut env.work.composer);
@@ -81,7 +81,7 @@ impl Link {
         if data.is_empty() {
             return Err("the message is empty");
         }
-        if !fits(self.server.proto, data.len()) {
+        if !fits(self.legs.server.proto, data.len()) {
             return Err(TOO_LARGE);
         }
         self.splice(dir).edit(id, data)
@@ -96,7 +96,7 @@ impl Link {
             splice.list(list, |held| HeldMessage {
                 session: self.id(),
                 dir,
-                proto: self.server.proto,
+                proto: self.legs.server.proto,
                 held,
                 vital: false,
                 rule: None,
@@ -145,7 +145,7 @@ impl Link {
         if self.splice(dir).is_identity() {
             return;
         }
-        let proto = self.server.proto;
+        let proto = self.legs.server.proto;
         env.work.composer.clear();
         self.splice(dir).release(proto, env.now, &mut env.work.composer);
         self.send_composed(dir, origin, env);
@@ -154,7 +154,7 @@ impl Link {
 
     /// Retransmits messages in custody if the resend timer of the oldest one is due.
     pub(super) fn resend_oldest(&mut self, dir: Dir, env: &mut Env) {
-        let proto = self.server.proto;
+        let proto = self.legs.server.proto;
         env.work.composer.clear();
         self.splice(dir)
             .resend_oldest(proto, env.now, &mut env.work.composer);
@@ -164,7 +164,7 @@ impl Link {
     /// Answers a resend request of `side` with the messages in custody.
     pub(super) fn answer_resend_request(&mut self, side: Side, env: &mut Env) {
         let dir = Dir::from_sender(side.other());
-        let proto = self.server.proto;
+        let proto = self.legs.server.proto;
         env.work.composer.clear();
         self.splice(dir)
             .resend_all(proto, env.now, &mut env.work.composer);

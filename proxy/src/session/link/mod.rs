@@ -11,6 +11,7 @@ mod directions;
 mod end;
 mod env;
 mod join;
+mod legs;
 mod made;
 mod names;
 mod opening;
@@ -30,6 +31,7 @@ use std::{net::SocketAddr, time::Duration};
 use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
 
 use self::directions::Directions;
+use self::legs::Legs;
 use self::names::Names;
 use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, Ending, LEFT, Online, Phase, SERVER_SILENT};
 use self::ruled::ControlVerdict;
@@ -95,8 +97,7 @@ pub(crate) enum Standing {
 pub(crate) struct Link {
     opened: Opened,
     socket: Socket,
-    client: Leg,
-    server: Leg,
+    legs: Legs,
     dirs: Directions,
     names: Names,
     /// The datagram that opened the session. Empty unless the session is a candidate, or the proxy cannot parse the datagram
@@ -147,7 +148,7 @@ impl Link {
 
     /// Returns the proxy's token on the server leg. Only 0.7 uses it.
     pub(crate) fn own(&self) -> Token {
-        self.server.token_in.unwrap_or(self.opened.own)
+        self.legs.server.token_in.unwrap_or(self.opened.own)
     }
 
     pub(crate) fn opened_at(&self) -> Time {
@@ -155,7 +156,7 @@ impl Link {
     }
 
     pub(crate) fn proto(&self) -> Proto {
-        self.client.proto
+        self.legs.client.proto
     }
 
     /// Returns true if the session connects beside the client's current session, which it may replace.
@@ -239,9 +240,9 @@ impl Link {
             _ => None,
         };
         Some(EndedLeg {
-            proto: self.client.proto,
-            shows: self.client.token_in?,
-            expects: self.client.token_out,
+            proto: self.legs.client.proto,
+            shows: self.legs.client.token_in?,
+            expects: self.legs.client.token_out,
             ack: self.dirs.c2s.shown(),
             is_closed: ending != Some(Ending::Silence),
             may_still_arrive: self.opened.standing == Standing::Unproved,
@@ -261,11 +262,6 @@ impl Link {
         matches!(self.phase, Phase::Closed(_))
     }
 
-    /// Returns the time at which the last valid datagram of either peer was received.
-    fn last_sign(&self) -> Time {
-        self.client.last_received.max(self.server.last_received)
-    }
-
     /// Returns true if the server has not accepted the client yet and the client has been silent for [`CLIENT_LATE`], so that
     /// its session may be ended in favor of others.
     pub(crate) fn is_late(&self, now: Time) -> bool {
@@ -274,7 +270,7 @@ impl Link {
 
     /// Returns the time since the last valid datagram of the client.
     pub(crate) fn client_silence(&self, now: Time) -> Duration {
-        now.since(self.client.last_received)
+        now.since(self.legs.client.last_received)
     }
 
     /// Returns true if the client has been silent for longer than the timeout of its server: 100 s for DDNet, otherwise 10 s.
@@ -283,9 +279,9 @@ impl Link {
         const DDNET: Duration = Duration::from_secs(100);
         const TEEWORLDS: Duration = Duration::from_secs(10);
         const SILENT: Duration = Duration::from_secs(2);
-        let is_ddnet = self.traits.is_ddnet || self.server.proto == Proto::Ddnet;
+        let is_ddnet = self.traits.is_ddnet || self.legs.server.proto == Proto::Ddnet;
         let limit = if is_ddnet { DDNET } else { TEEWORLDS };
-        let has_crashed = now.since(self.server.last_received) >= SERVER_SILENT;
+        let has_crashed = now.since(self.legs.server.last_received) >= SERVER_SILENT;
         self.client_silence(now) >= if has_crashed { SILENT } else { limit }
     }
 
@@ -298,7 +294,7 @@ impl Link {
         match self.phase {
             Phase::Opening(_) => self.client_while_opening(datagram, &packet, env),
             Phase::Answered(_) | Phase::Online(_) => {
-                match self.client.check(&packet).and_then(|()| fitting(&packet)) {
+                match self.legs.client.check(&packet).and_then(|()| fitting(&packet)) {
                     Ok(()) => {
                         self.relay_ruled(Side::Client, datagram, &packet, env);
                         Admission::Yes
@@ -310,7 +306,7 @@ impl Link {
                 }
             }
             Phase::Closing(_) | Phase::Closed(_) => {
-                match self.client.check(&packet).and_then(|()| fitting(&packet)) {
+                match self.legs.client.check(&packet).and_then(|()| fitting(&packet)) {
                     Ok(()) => {
                         self.came_after_end(Side::Client, datagram, &packet, env);
                         Admission::Yes
@@ -323,9 +319,9 @@ impl Link {
 
     /// Returns true if a client's datagram shows the token of this session.
     pub(crate) fn is_shown_own_token(&self, datagram: &[u8], scratch: &mut Scratch) -> bool {
-        self.client.token_in.is_some()
-            && Packet::parse(self.client.proto, datagram, scratch)
-                .is_ok_and(|packet| self.client.check(&packet).is_ok())
+        self.legs.client.token_in.is_some()
+            && Packet::parse(self.legs.client.proto, datagram, scratch)
+                .is_ok_and(|packet| self.legs.client.check(&packet).is_ok())
     }
 
     /// Handles a datagram of the server. `may_take_over` is true if this candidate may replace the current session although
@@ -347,6 +343,7 @@ impl Link {
         }
         let refused = match self.read(Side::Server, datagram, scratch, env) {
             Ok(packet) => match self
+                .legs
                 .server
                 .check(&packet)
                 .and_then(|()| survivable(datagram, &packet))
@@ -413,7 +410,7 @@ impl Link {
     }
 
     fn phase_deadline(&self) -> Option<Time> {
-        let heard = self.client.last_received;
+        let heard = self.legs.client.last_received;
         match &self.phase {
             // There is nothing to repeat until a CONNECT has passed the rules.
             Phase::Opening(opening) if !opening.has_begun => Some(heard + opening.patience()),
@@ -422,10 +419,11 @@ impl Link {
                 let patience = heard + opening.patience();
                 request.into_iter().chain([opening.next_notice, patience]).min()
             }
-            Phase::Answered(answered) => Some(self.last_sign() + answered.patience()),
+            Phase::Answered(answered) => Some(self.legs.last_sign() + answered.patience()),
             Phase::Online(online) => {
                 let accept = online.accept.as_ref().map(|accept| accept.repeat_at());
-                let silent = (!online.is_silence_reported).then(|| self.server.last_received + SERVER_SILENT);
+                let silent =
+                    (!online.is_silence_reported).then(|| self.legs.server.last_received + SERVER_SILENT);
                 [
                     self.dirs.deadline(),
                     accept,
@@ -433,7 +431,7 @@ impl Link {
                     silent,
                     Some(match online.left {
                         Some(_) => heard + LEFT,
-                        None => self.last_sign() + BOTH_SILENT,
+                        None => self.legs.last_sign() + BOTH_SILENT,
                     }),
                 ]
                 .into_iter()
@@ -449,7 +447,7 @@ impl Link {
     pub(crate) fn on_timeout(&mut self, env: &mut Env) {
         self.send_late(env.now, env);
         self.handle_later(env);
-        let silence = env.now.since(self.last_sign());
+        let silence = env.now.since(self.legs.last_sign());
         match &mut self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
             Phase::Answered(answered) if silence >= answered.patience() => match answered.left.take() {
@@ -472,13 +470,13 @@ impl Link {
     /// Returns the leg of `side`, the direction towards it, and the direction from it.
     fn parts(&mut self, side: Side) -> (&mut Leg, &mut Splice, &mut Splice) {
         match side {
-            Side::Client => (&mut self.client, &mut self.dirs.s2c, &mut self.dirs.c2s),
-            Side::Server => (&mut self.server, &mut self.dirs.c2s, &mut self.dirs.s2c),
+            Side::Client => (&mut self.legs.client, &mut self.dirs.s2c, &mut self.dirs.c2s),
+            Side::Server => (&mut self.legs.server, &mut self.dirs.c2s, &mut self.dirs.s2c),
         }
     }
 
     fn leg(&mut self, side: Side) -> &mut Leg {
-        self.parts(side).0
+        self.legs.leg(side)
     }
 
     fn splice(&mut self, dir: Dir) -> &mut Splice {

@@ -119,7 +119,7 @@ impl Link {
         packet: &Packet<'_>,
         env: &mut Env,
     ) -> Admission {
-        if let Err(code) = self.client.check(packet).and_then(|()| fitting(packet)) {
+        if let Err(code) = self.legs.client.check(packet).and_then(|()| fitting(packet)) {
             return Admission::No(code);
         }
         let is_close = matches!(packet.control(), Some(Control::Close { .. }));
@@ -129,7 +129,7 @@ impl Link {
         if opening.was_answered || is_close && self.must_wait() {
             return self.answered_while_opening(datagram, packet, env);
         }
-        self.client.last_received = env.now;
+        self.legs.client.last_received = env.now;
         if self.must_wait() {
             self.wait(datagram);
         } else if matches!(self.opened.requested, Proto::V6 | Proto::V7) {
@@ -146,7 +146,7 @@ impl Link {
             return self.wait(datagram);
         }
         let mut scratch = Scratch::new();
-        match Packet::parse(self.client.proto, datagram, &mut scratch) {
+        match Packet::parse(self.legs.client.proto, datagram, &mut scratch) {
             Ok(packet) if matches!(self.opened.requested, Proto::V6 | Proto::V7) => {
                 self.relay(Side::Client, datagram, &packet, env);
             }
@@ -188,7 +188,7 @@ impl Link {
             _ => None,
         };
         if reason.is_none() {
-            self.client.last_received = env.now;
+            self.legs.client.last_received = env.now;
             self.wait(datagram);
             return Admission::Yes;
         }
@@ -197,7 +197,7 @@ impl Link {
         let Some(reason) = reason.filter(|_| !matches!(came, ControlVerdict::Not)) else {
             return Admission::Yes;
         };
-        if self.client.token_in.is_some() {
+        if self.legs.client.token_in.is_some() {
             self.close_server_while_opening(reason, env);
             self.begin_closing(Ending::Peer(Side::Client), Some(reason), env);
         } else if self.opened.requested == Proto::V6 {
@@ -222,7 +222,7 @@ impl Link {
     /// connecting.
     fn may_leave_while_opening(&mut self, reason: &[u8], env: &mut Env) {
         self.close_server_while_opening(reason, env);
-        self.client.last_received = env.now;
+        self.legs.client.last_received = env.now;
         if let Phase::Opening(opening) = &mut self.phase {
             opening.has_begun = false;
             opening.left = Some(reason.into());
@@ -242,7 +242,7 @@ impl Link {
         let Some((proto, token)) = handshake.slot() else {
             return;
         };
-        (self.server.proto, self.server.token_out) = (proto, token);
+        (self.legs.server.proto, self.legs.server.token_out) = (proto, token);
         self.send_close(Side::Server, reason, env);
     }
 
@@ -255,7 +255,7 @@ impl Link {
         scratch: &mut Scratch,
         env: &mut Env,
     ) -> bool {
-        let came = match Packet::parse(self.server.form(datagram), datagram, scratch) {
+        let came = match Packet::parse(self.legs.server.form(datagram), datagram, scratch) {
             Ok(packet) => self.control_came(Side::Server, datagram, &packet, env),
             Err(_) => ControlVerdict::AsItIs,
         };
@@ -300,7 +300,7 @@ impl Link {
             }
             HandshakeStep::Next(handshake) => {
                 // The server's token is known, so the datagrams that waited for it can be forwarded.
-                (self.server.token_in, self.server.token_out) =
+                (self.legs.server.token_in, self.legs.server.token_out) =
                     (Some(self.opened.own), handshake.server_token());
                 opening.handshake = Some(handshake);
                 let early = std::mem::take(&mut opening.early);
@@ -313,7 +313,7 @@ impl Link {
                 let early = std::mem::take(&mut opening.early);
                 let was_answered = opening.was_answered;
                 self.traits.answer = Some(accepted.proto);
-                if was_answered && accepted.proto != self.client.proto {
+                if was_answered && accepted.proto != self.legs.client.proto {
                     return self.answers_otherwise(&accepted, datagram, env);
                 }
                 self.on_accepted(&accepted, chosen, env);
@@ -349,7 +349,7 @@ impl Link {
     fn answers_otherwise(&mut self, accepted: &Accepted, datagram: &[u8], env: &mut Env) -> bool {
         const REASON: &[u8] = b"The server has changed, please connect again";
         self.report_one_leg(Side::Server, datagram, &Notes::default(), env);
-        (self.server.proto, self.server.token_out) = (accepted.proto, accepted.token_out);
+        (self.legs.server.proto, self.legs.server.token_out) = (accepted.proto, accepted.token_out);
         self.send_close(Side::Server, REASON, env);
         self.send_close(Side::Client, REASON, env);
         self.begin_closing(Ending::Proxy, Some(REASON), env);
@@ -359,7 +359,7 @@ impl Link {
     /// Returns the notes on a datagram that had no effect on the handshake. A token other than the requested
     /// one is noted in 0.7 only, because the variant of a 0.6 server is not known yet.
     fn why_ignored(&self, datagram: &[u8], scratch: &mut Scratch) -> Notes {
-        let proto = self.server.proto;
+        let proto = self.legs.server.proto;
         let mut notes = Notes::default();
         let code = match Packet::parse(proto, datagram, scratch) {
             Err(error) => error.code(),
@@ -389,16 +389,16 @@ impl Link {
             began: None,
             left,
         });
-        self.server.proto = accepted.proto;
-        self.server.token_in = accepted.token_in;
-        self.server.token_out = accepted.token_out;
-        self.server.last_received = env.now;
-        self.client.proto = accepted.proto;
+        self.legs.server.proto = accepted.proto;
+        self.legs.server.token_in = accepted.token_in;
+        self.legs.server.token_out = accepted.token_out;
+        self.legs.server.last_received = env.now;
+        self.legs.client.proto = accepted.proto;
         // In 0.7 each side shows the other's token. In older protocols both sides show the same token, or
         // none.
         let shared = accepted.token_out.map(|_| self.opened.token);
-        self.client.token_in = shared;
-        self.client.token_out = if accepted.proto == Proto::V7 {
+        self.legs.client.token_in = shared;
+        self.legs.client.token_out = if accepted.proto == Proto::V7 {
             chosen.map(|name| name.client).or(self.opened.client_token)
         } else {
             shared

@@ -43,7 +43,7 @@ impl Link {
         let Ok(packet) = Packet::parse(Proto::V7, datagram, &mut scratch) else {
             return;
         };
-        let bytes = translated(&packet, datagram, None, Some((1, own)), self.client.trailing);
+        let bytes = translated(&packet, datagram, None, Some((1, own)), self.legs.client.trailing);
         self.send_datagram(Side::Server, &bytes, false, env);
     }
 
@@ -85,7 +85,7 @@ impl Link {
 
     /// Returns the token that the server's datagrams show.
     pub(crate) fn server_token(&self) -> Option<Token> {
-        self.server.token_in
+        self.legs.server.token_in
     }
 
     /// Records that this session replaces another session on the same socket. Until the server reads the new
@@ -105,7 +105,7 @@ impl Link {
     /// copy.
     pub(super) fn note_rejoin(&mut self, now: Time) {
         let client = self.client_silence(now);
-        let server = now.since(self.server.last_received);
+        let server = now.since(self.legs.server.last_received);
         let is_given_up = client >= GIVEN_UP || server >= SERVER_SILENT && client >= SILENT;
         if let Some(online) = self.online() {
             online.is_rejoining |= is_given_up;
@@ -116,7 +116,7 @@ impl Link {
     /// Returns true if an answer of the server to CONNECT means that it has a new slot for a client that it
     /// had let in before. DDNet servers answer such a CONNECT without a new slot.
     pub(super) fn is_new_slot(&self) -> bool {
-        self.server.proto != Proto::Ddnet
+        self.legs.server.proto != Proto::Ddnet
             && matches!(&self.phase, Phase::Online(online) if online.is_let_in && online.is_rejoining)
     }
 

@@ -28,7 +28,7 @@ impl Link {
         }
         let change = SessionChange {
             state,
-            proto: self.client.proto,
+            proto: self.legs.client.proto,
             client: self.opened.client.addr,
             server: (self.opened.client.listener != ListenerId::FIRST).then_some(self.opened.server),
             upstream: self.socket.local(),

@@ -182,7 +182,13 @@ impl Link {
 
     /// Evaluates the rules on a message outside the connection to the client.
     pub(crate) fn rule_connless(&mut self, data: &[u8], size: usize, env: &mut Env) -> Verdict {
-        let message = connless(self.id().0, Dir::S2c, self.client.proto, (data, size), env.now);
+        let message = connless(
+            self.id().0,
+            Dir::S2c,
+            self.legs.client.proto,
+            (data, size),
+            env.now,
+        );
         let Some(rules) = self.rules.program.as_mut() else {
             return Verdict::PASS;
         };

@@ -19,8 +19,8 @@ impl Link {
         env: &mut Env,
     ) -> Result<Packet<'a>, PacketError> {
         let (leg, splice) = match from {
-            Side::Client => (&self.client, &self.dirs.c2s),
-            Side::Server => (&self.server, &self.dirs.s2c),
+            Side::Client => (&self.legs.client, &self.dirs.c2s),
+            Side::Server => (&self.legs.server, &self.dirs.s2c),
         };
         let proto = leg.form(datagram);
         if !self.may_skim(env) {
@@ -47,7 +47,7 @@ impl Link {
         };
         let is_waiting = online.arm_pending || online.resync.is_wanted();
         let interest = env.interest();
-        let changes_snapshots = interest.snapshots.contains(self.client.proto, Dir::S2c);
+        let changes_snapshots = interest.snapshots.contains(self.legs.client.proto, Dir::S2c);
         !is_waiting && !interest.measures && !changes_snapshots
     }
 }
