@@ -16,6 +16,7 @@ use super::{
     Env, Link, Opened,
     names::Name,
     phase::{Ending, Opening, Phase},
+    receive::{SEVEN, survivable},
 };
 use crate::session::{datagram::readable, handshake::Handshake, tokens::Purpose};
 
@@ -200,7 +201,7 @@ impl Link {
     fn send_to_client(&mut self, mut bytes: Vec<u8>, proto: Proto, env: &mut Env) {
         if let Some(flags) = bytes.first_mut().filter(|_| proto != Proto::V7) {
             // No server of 0.6 sets the bit that marks control packets of 0.7, which crash DDNet 16.4's client.
-            *flags &= !super::SEVEN;
+            *flags &= !SEVEN;
         }
         self.send_datagram(Side::Client, &bytes, false, env);
     }
@@ -211,7 +212,7 @@ impl Link {
         let is_answer = Packet::parse(Proto::V65, datagram, scratch).is_ok_and(|packet| {
             packet.header.token.is_some()
                 && packet.header.flags.contains(Flags::CONTROL)
-                && super::survivable(datagram, &packet).is_ok()
+                && survivable(datagram, &packet).is_ok()
         });
         if self.opened.requested != Proto::Ddnet || !is_answer {
             return;

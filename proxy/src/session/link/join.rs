@@ -85,7 +85,7 @@ impl Link {
             }),
             traits: ServerTraits::default(),
             rules: SessionRules::default(),
-            waiting: PendingRedirect::default(),
+            redirect: PendingRedirect::default(),
             alarm: Alarm::default(),
         };
         link.rules.open(&link.opened, true, env);

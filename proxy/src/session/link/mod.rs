@@ -1,9 +1,12 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
-//! `join` and `opening` bring both legs online, `carry` translates the handshake, `arm` starts the renumbering, `relay`
-//! forwards datagrams from one leg to the other, `made` sends the proxy's own messages, and `end` closes the session. `skim`
-//! parses every datagram, and `transmit` sends every datagram. `relay` defines the order of the steps for one datagram. State
-//! that is used in one phase only is part of that phase (`phase`).
+//! [`Link`] is the state of a session, grouped by the rules that it obeys: `opened`, `socket`, `legs`, `directions`, `names`,
+//! `traits`, `rules`. State that is used in one phase only is part of that phase (`phase`).
+//!
+//! The other files are the steps. `receive` passes each datagram to the code for its phase, after `skim` has parsed it. `join`
+//! and `opening` bring both legs online, `carry` translates the handshake, `arm` starts the renumbering, `relay` forwards
+//! datagrams from one leg to the other, `made` sends the proxy's own messages, `timeout` handles deadlines, and `end` closes
+//! the session. `transmit` sends every datagram. `relay` defines the order of the steps for one datagram.
 
 mod arm;
 mod carry;
@@ -14,8 +17,10 @@ mod join;
 mod legs;
 mod made;
 mod names;
+mod opened;
 mod opening;
 mod phase;
+mod receive;
 mod rejoin;
 mod relay;
 mod report;
@@ -23,18 +28,18 @@ mod ruled;
 mod rules;
 mod skim;
 mod socket;
+mod timeout;
 mod traits;
 mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
 
-use teetap_wire::{Code, Dir, Packet, Proto, Scratch, Side, Token};
+use teetap_wire::{Code, Dir, Proto, Side, Token};
 
 use self::directions::Directions;
 use self::legs::Legs;
 use self::names::Names;
-use self::phase::{BOTH_SILENT, CLIENT_LATE, Closing, Ending, LEFT, Online, Phase, SERVER_SILENT};
-use self::ruled::ControlVerdict;
+use self::phase::{CLIENT_LATE, Ending, Online, Phase, SERVER_SILENT};
 use self::rules::SessionRules;
 use self::socket::Socket;
 use self::traits::ServerTraits;
@@ -45,53 +50,12 @@ use super::{
     redirect::PendingRedirect,
     splice::Splice,
     timers::Alarm,
-    tokens::Tokens,
 };
 
 pub(crate) use self::env::{Buffers, Env};
+pub(crate) use self::opened::{Opened, Standing};
 pub(crate) use self::ruled::connless;
 pub(crate) use self::traits::TokenlessAnswers;
-
-/// The client of a session, and the tokens with which the session starts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Opened {
-    pub(crate) id: SessionId,
-    pub(crate) client: ClientAddr,
-    /// The server behind the listen socket that received the client's first datagram.
-    pub(crate) server: SocketAddr,
-    /// The port of that listen socket; `None` for the first listen socket.
-    pub(crate) listen_port: Option<u16>,
-    pub(crate) upstream: UpstreamId,
-    /// The protocol of the client's request.
-    pub(crate) requested: Proto,
-    /// The token in the client's request (0.6.5 and 0.7).
-    pub(crate) client_token: Option<Token>,
-    /// The proxy's token on the client leg.
-    pub(crate) token: Token,
-    /// The proxy's token on the server leg.
-    pub(crate) own: Token,
-    /// Source of further tokens.
-    pub(crate) tokens: Tokens,
-    pub(crate) at: Time,
-    /// True while the session is a candidate: it connects beside the client's current session and is not reported yet.
-    pub(crate) is_candidate: bool,
-    /// Local address of the upstream socket, if the session shares the socket with another session of the client. The server
-    /// then sees one address for both sessions, as it would without the proxy.
-    pub(crate) shared: Option<SocketAddr>,
-    pub(crate) standing: Standing,
-}
-
-/// The trust in a client before it is online. The limit on half-open sessions applies to each standing separately. If sockets
-/// run out, the least trusted session is ended first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Standing {
-    /// The address may be forged.
-    Unproved,
-    /// The client has sent a packet after the handshake, without a token.
-    Responded,
-    /// The client has sent a packet with a token of the proxy.
-    Proved,
-}
 
 /// The state of one session.
 pub(crate) struct Link {
@@ -108,7 +72,7 @@ pub(crate) struct Link {
     traits: ServerTraits,
     rules: SessionRules,
     /// A redirect of the server that waits for its listen socket.
-    waiting: PendingRedirect,
+    redirect: PendingRedirect,
     /// Next time at which the hub handles timeouts of the session.
     pub(crate) alarm: Alarm,
 }
@@ -285,102 +249,6 @@ impl Link {
         self.client_silence(now) >= if has_crashed { SILENT } else { limit }
     }
 
-    /// Handles a client's datagram other than a CONNECT or TOKEN request.
-    pub(crate) fn on_client(&mut self, datagram: &[u8], scratch: &mut Scratch, env: &mut Env) -> Admission {
-        let packet = match self.read(Side::Client, datagram, scratch, env) {
-            Ok(packet) => packet,
-            Err(error) => return Admission::No(error.code()),
-        };
-        match self.phase {
-            Phase::Opening(_) => self.client_while_opening(datagram, &packet, env),
-            Phase::Answered(_) | Phase::Online(_) => {
-                match self.legs.client.check(&packet).and_then(|()| fitting(&packet)) {
-                    Ok(()) => {
-                        self.relay_ruled(Side::Client, datagram, &packet, env);
-                        Admission::Yes
-                    }
-                    Err(code) => {
-                        self.may_have_left(&packet);
-                        Admission::No(code)
-                    }
-                }
-            }
-            Phase::Closing(_) | Phase::Closed(_) => {
-                match self.legs.client.check(&packet).and_then(|()| fitting(&packet)) {
-                    Ok(()) => {
-                        self.came_after_end(Side::Client, datagram, &packet, env);
-                        Admission::Yes
-                    }
-                    Err(code) => Admission::No(code),
-                }
-            }
-        }
-    }
-
-    /// Returns true if a client's datagram shows the token of this session.
-    pub(crate) fn is_shown_own_token(&self, datagram: &[u8], scratch: &mut Scratch) -> bool {
-        self.legs.client.token_in.is_some()
-            && Packet::parse(self.legs.client.proto, datagram, scratch)
-                .is_ok_and(|packet| self.legs.client.check(&packet).is_ok())
-    }
-
-    /// Handles a datagram of the server. `may_take_over` is true if this candidate may replace the current session although
-    /// its client has not shown a token.
-    pub(crate) fn on_server(
-        &mut self,
-        datagram: &[u8],
-        may_take_over: bool,
-        scratch: &mut Scratch,
-        env: &mut Env,
-    ) {
-        self.adopt_name(datagram, scratch);
-        let is_opening = matches!(self.phase, Phase::Opening(_));
-        if is_opening && !self.server_while_opening(datagram, may_take_over, scratch, env) {
-            return;
-        }
-        if !self.is_closing() && self.answers_again(datagram, scratch, env) {
-            return;
-        }
-        let refused = match self.read(Side::Server, datagram, scratch, env) {
-            Ok(packet) => match self
-                .legs
-                .server
-                .check(&packet)
-                .and_then(|()| survivable(datagram, &packet))
-            {
-                Ok(()) if self.is_closing() => {
-                    return self.came_after_end(Side::Server, datagram, &packet, env);
-                }
-                Ok(()) => return self.relay_ruled(Side::Server, datagram, &packet, env),
-                Err(_) if self.socket.is_former(packet.header.token, env.now) => {
-                    return self.report_one_leg(Side::Server, datagram, &packet.notes, env);
-                }
-                Err(code) => code,
-            },
-            Err(error) => error.code(),
-        };
-        self.report_refused(Side::Server, datagram, refused, env);
-    }
-
-    /// Relays a datagram after the rules on control messages have dropped, edited, repeated or delayed it.
-    fn relay_ruled(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
-        match self.control_came(from, datagram, packet, env) {
-            ControlVerdict::AsItIs => self.relay(from, datagram, packet, env),
-            ControlVerdict::Not => self.report_one_leg(from, datagram, &packet.notes, env),
-            ControlVerdict::Times(bytes, times) => {
-                let mut scratch = Scratch::new();
-                for _ in 0..times {
-                    if self.is_closing() {
-                        break;
-                    }
-                    if let Ok(packet) = Packet::parse(packet.proto, &bytes, &mut scratch) {
-                        self.relay(from, &bytes, &packet, env);
-                    }
-                }
-            }
-        }
-    }
-
     /// Reports that the network has no route to the server. The session continues.
     pub(crate) fn on_unreachable(&mut self, error: &str, env: &mut Env) {
         self.report_network(Notice::UpstreamUnreachable { error: error.into() }, env);
@@ -396,68 +264,7 @@ impl Link {
     /// Removes and returns the datagram that waits for a listen socket. The hub calls this once the socket is open or could not
     /// be opened, and handles the datagram again.
     pub(crate) fn take_waiting(&mut self) -> Option<Box<[u8]>> {
-        self.waiting.take()
-    }
-
-    /// Returns the time at which this session has to be handled without a datagram.
-    pub(crate) fn deadline(&self) -> Option<Time> {
-        let late = [
-            self.lanes.deadline(),
-            self.phase_deadline(),
-            self.rules.delayed.deadline(),
-        ];
-        late.into_iter().flatten().min()
-    }
-
-    fn phase_deadline(&self) -> Option<Time> {
-        let heard = self.legs.client.last_received;
-        match &self.phase {
-            // There is nothing to repeat until a CONNECT has passed the rules.
-            Phase::Opening(opening) if !opening.has_begun => Some(heard + opening.patience()),
-            Phase::Opening(opening) => {
-                let request = opening.asks_itself().then_some(opening.next_request);
-                let patience = heard + opening.patience();
-                request.into_iter().chain([opening.next_notice, patience]).min()
-            }
-            Phase::Answered(answered) => Some(self.legs.last_sign() + answered.patience()),
-            Phase::Online(online) => {
-                let accept = online.accept.as_ref().map(|accept| accept.repeat_at());
-                let silent =
-                    (!online.is_silence_reported).then(|| self.legs.server.last_received + SERVER_SILENT);
-                [
-                    self.dirs.deadline(),
-                    accept,
-                    self.rules.deadline(),
-                    silent,
-                    Some(match online.left {
-                        Some(_) => heard + LEFT,
-                        None => self.legs.last_sign() + BOTH_SILENT,
-                    }),
-                ]
-                .into_iter()
-                .flatten()
-                .min()
-            }
-            Phase::Closing(closing) => Some(closing.until),
-            Phase::Closed(_) => None,
-        }
-    }
-
-    /// Handles every deadline that has passed.
-    pub(crate) fn on_timeout(&mut self, env: &mut Env) {
-        self.send_late(env.now, env);
-        self.handle_later(env);
-        let silence = env.now.since(self.legs.last_sign());
-        match &mut self.phase {
-            Phase::Opening(_) => self.opening_timeout(env),
-            Phase::Answered(answered) if silence >= answered.patience() => match answered.left.take() {
-                Some(reason) => self.begin_closing(Ending::Peer(Side::Client), Some(&reason), env),
-                None => self.forget(b"the client sent no packet after the handshake", env),
-            },
-            Phase::Online(_) => self.online_timeout(env),
-            Phase::Closing(Closing { until, .. }) if *until <= env.now => self.finish(env),
-            Phase::Answered(_) | Phase::Closing(_) | Phase::Closed(_) => {}
-        }
+        self.redirect.take()
     }
 
     fn online(&mut self) -> Option<&mut Online> {
@@ -482,28 +289,4 @@ impl Link {
     fn splice(&mut self, dir: Dir) -> &mut Splice {
         self.dirs.splice(dir)
     }
-}
-
-/// Refuses a datagram with a valid token that could crash its receiver. 0.6.4 and 0.6.5 copy an uncompressed payload past
-/// the end of their buffer, because they do not check its size (Teeworlds 0.6.5 network.cpp, `UnpackPacket`). No sender of
-/// these versions sends a payload of that size.
-fn fitting(packet: &Packet<'_>) -> Result<(), Code> {
-    let unchecked = matches!(packet.proto, Proto::V6 | Proto::V65);
-    if unchecked && packet.notes.contains(Code::PayloadOversized) {
-        return Err(Code::PayloadOversized);
-    }
-    Ok(())
-}
-
-/// Bit of the first byte that marks control packets of 0.7.
-const SEVEN: u8 = 0x04;
-
-/// Refuses a datagram that could crash a client of 0.6. DDNet 16.4 parses a packet with the mark of 0.7 as a packet of 0.7
-/// and writes its tokens through a null pointer (network_client.cpp, `Recv`). No server of 0.6 sets that bit.
-fn survivable(datagram: &[u8], packet: &Packet<'_>) -> Result<(), Code> {
-    let marked = datagram.first().is_some_and(|first| first & SEVEN != 0);
-    if marked && packet.proto != Proto::V7 {
-        return Err(Code::UnknownFlags);
-    }
-    fitting(packet)
 }

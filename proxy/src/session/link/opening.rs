@@ -5,9 +5,10 @@ use std::time::Duration;
 use teetap_wire::{Code, Control, Note, Notes, Packet, Proto, Scratch, Side, Token};
 
 use super::{
-    Admission, Env, Link, fitting,
+    Admission, Env, Link,
     names::Name,
     phase::{Answered, Ending, Opening, Phase, REQUEST_EVERY},
+    receive::fitting,
     ruled::ControlVerdict,
 };
 use crate::session::{

@@ -252,7 +252,7 @@ impl Link {
     /// datagram waits for a listen socket, or is dropped.
     fn awaits_listener(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) -> bool {
         let Env { listeners, out, .. } = env;
-        match self.waiting.resolve(datagram, packet, listeners, out) {
+        match self.redirect.resolve(datagram, packet, listeners, out) {
             Resolved::Now(notices) => {
                 for notice in notices {
                     self.notice(notice, env);
