@@ -5,11 +5,12 @@
 //!
 //! The other files are the steps. `receive` passes each datagram to the code for its phase, after `skim` has parsed it. `join`
 //! and `opening` bring both legs online, `carry` translates the handshake, `arm` starts the renumbering, `relay` forwards
-//! datagrams from one leg to the other, `made` sends the proxy's own messages, `timeout` handles deadlines, and `end` closes
+//! datagrams from one leg to the other with their `chunks`, `made` sends the proxy's own messages, `timeout` handles deadlines, and `end` closes
 //! the session. `transmit` sends every datagram. `relay` defines the order of the steps for one datagram.
 
 mod arm;
 mod carry;
+mod chunks;
 mod directions;
 mod end;
 mod env;

@@ -1,9 +1,11 @@
-//! The events of a session: notices, states, and datagrams that stay on one leg.
+//! The events of a session: notices, states, datagrams.
 
-use teetap_wire::{Code, Dir, Note, Notes, Proto, Side};
+use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Side};
 
-use super::{Env, Link};
-use crate::session::{Datagram, Ends, EventKind, ListenerId, Notice, Origin, SessionChange, State};
+use super::{Buffers, Env, Link, chunks::as_received};
+use crate::session::{
+    Action, Datagram, Ends, EventKind, ListenerId, Notice, Origin, Placed, SessionChange, State, splice::Wait,
+};
 
 impl Link {
     /// Returns the addresses of the session's datagrams.
@@ -64,6 +66,90 @@ impl Link {
         }
     }
 
+    /// Reports a datagram that was forwarded without a look at its chunks.
+    pub(super) fn report_untouched(
+        &mut self,
+        from: Side,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        mark: usize,
+        env: &mut Env,
+    ) {
+        env.work.placed.clear();
+        env.work.touched.clear();
+        env.work.missing = 0;
+        self.report_relayed(from, datagram, packet, None, mark, env);
+    }
+
+    pub(super) fn report_relayed(
+        &mut self,
+        from: Side,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        odd_ack: Option<Code>,
+        mark: usize,
+        env: &mut Env,
+    ) {
+        let leg = self.leg(from);
+        leg.ordinal += 1;
+        let ordinal = leg.ordinal;
+        if !env.out.is_watched() {
+            return;
+        }
+        add_touched(packet, &mut env.work);
+        self.report_full(Dir::from_sender(from), env);
+        let is_odd = odd_ack.is_some() || !packet.notes.is_empty() || env.work.missing > 0;
+        // A message with only a new sequence number is not odd.
+        let is_worth_it =
+            || is_odd || env.work.control.is_some() || env.work.placed.iter().any(Placed::is_odd);
+        if !(env.out.is_watched_closely() || env.out.is_watched() && is_worth_it()) {
+            return;
+        }
+        let dir = Dir::from_sender(from);
+        let mut event = Datagram::relayed(dir, packet, datagram, env.out.sent_since(mark));
+        event.ordinal = ordinal;
+        event.ends = self.ends();
+        event.placed = env.work.placed.drain(..).chain(env.work.control.take()).collect();
+        event.link = env.out.transits_since(mark);
+        event.notes = packet.notes;
+        if let Some(code) = odd_ack {
+            event.notes.push(Note { code, at: 0, len: 2 });
+        }
+        env.out
+            .event(env.now, Some(self.id()), EventKind::Datagram(event));
+    }
+
+    /// Reports the messages that have become held, and the held messages that were released or dropped.
+    pub(super) fn report_waits(&mut self, dir: Dir, env: &mut Env) {
+        if !self.splice(dir).has_waits() {
+            return;
+        }
+        for wait in self.splice(dir).take_waits() {
+            let notice = match wait {
+                Wait::Begins { id, rule, max } => Notice::Held {
+                    dir,
+                    held: id.0,
+                    rule: rule.unwrap_or_default(),
+                    max,
+                },
+                Wait::Ends(left) => Notice::Released {
+                    dir,
+                    held: left.id.0,
+                    why: left.why,
+                    edited: left.is_edited,
+                },
+            };
+            self.notice(notice, env);
+        }
+    }
+
+    /// Reports a full hold queue once each time it fills.
+    fn report_full(&mut self, dir: Dir, env: &mut Env) {
+        if self.splice(dir).has_begun_refusing() {
+            self.notice(Notice::HoldFull { dir }, env);
+        }
+    }
+
     /// Reports a datagram that the session refuses, with the reason as a note.
     pub(crate) fn report_refused(&mut self, from: Side, datagram: &[u8], code: Code, env: &mut Env) {
         let mut notes = Notes::default();
@@ -100,5 +186,24 @@ impl Link {
         event.link = env.out.transits_since(mark);
         env.out
             .event(env.now, Some(self.id()), EventKind::Datagram(event));
+    }
+}
+
+/// Adds the verdicts of rules that observed messages in identity mode, for the report.
+fn add_touched(packet: &Packet<'_>, work: &mut Buffers) {
+    let Buffers { placed, touched, .. } = work;
+    if touched.is_empty() {
+        return;
+    }
+    if placed.is_empty() {
+        placed.extend(packet.chunks().map(|chunk| Placed {
+            sent: as_received(&chunk),
+            ..Placed::new(chunk.header.vital, Action::Pass)
+        }));
+    }
+    for (index, verdict) in touched.drain(..) {
+        if let Some(placed) = placed.get_mut(index) {
+            (placed.rules, placed.marks) = (verdict.rules.into(), verdict.marks.into());
+        }
     }
 }
