@@ -35,8 +35,10 @@ impl<'r> Store<'r> {
 
     /// Returns the row of wrong snapshots, if the last message ends it.
     pub(in crate::snap) fn row(&self) -> Option<WrongRun> {
-        self.row
-            .filter(|_| self.last.is_some_and(|last| last.head.tick == self.newest))
+        let newest = self.collector.newest();
+        self.trust
+            .row()
+            .filter(|_| self.last.is_some_and(|last| last.head.tick == newest))
     }
 
     /// Returns the tick of the base that the last message names; negative for none.
@@ -49,7 +51,7 @@ impl<'r> Store<'r> {
     pub(in crate::snap) fn data<'a>(&'a self, message: &'a [u8]) -> Option<&'a [u8]> {
         let Last { head, parts, .. } = self.last?;
         if parts > 1 {
-            return Some(self.parts.joined());
+            return Some(self.collector.joined());
         }
         let (at, len) = head.places.data;
         message.get(at..at.checked_add(len)?)

@@ -6,29 +6,28 @@
 //! the store drops them when the client acks the snapshot. The memory of a session is bounded. At the limit, the oldest
 //! snapshots are dropped first, but never the last base or the last acked snapshot.
 
+mod acks;
+mod collector;
 mod diagnosis;
+mod trust;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
+
+use self::acks::ClientAcks;
+use self::collector::Collector;
+use self::trust::Trust;
 
 use super::delta::{Counts, Delta};
 use super::forms::{Ack, Forms, Head, Meaning};
 use super::ids::{Ids, Reused};
 use super::kept::{Bases, REMEMBERED};
-use super::late::LateInputs;
-use super::parts::{Parts, Receiving};
-use super::row::WrongRun;
+use super::parts::Receiving;
 use super::snapshot::{Sizes, Snapshot};
-use super::unacked::Unacked;
-use super::unsent::Unsent;
 use super::view::{Completed, Crc, Fate, Retained};
 use super::{FIRST_EXTENDED, MAX_ITEMS, MAX_PARTS, MAX_SIZE, PART};
 use crate::def::{Decoded, Def, Registry};
 use crate::note::{Code, Note, Notes};
 use crate::{Dir, Proto};
-
-/// Maximum bytes for the parts of older snapshots.
-const EARLIER: usize = 256 << 10;
 
 /// Minimum number of items of an almost full snapshot.
 const NEAR_ITEMS: usize = MAX_ITEMS - 24;
@@ -51,26 +50,14 @@ pub struct Store<'r> {
     /// The snapshot without items, shared by all clones.
     nothing: Arc<Snapshot>,
     delta: Delta,
-    parts: Parts,
-    /// Older snapshots with missing parts. A client still collects their parts if it received no part of a newer
-    /// snapshot.
-    earlier: VecDeque<Parts>,
+    collector: Collector,
     notes: Notes,
-    /// The newest tick of which any part was received.
-    newest: i32,
-    acked: Option<i32>,
-    unacked: Unacked,
-    unsent: Unsent,
-    late: LateInputs,
-    whole: bool,
-    /// True if messages were missed since the last snapshot that was certainly read correctly.
-    missed: bool,
+    acks: ClientAcks,
+    trust: Trust,
     /// True if the client has entered the game of this map.
     entered: bool,
     /// The snapshot that the last message completed.
     last: Option<Last>,
-    /// The wrong snapshots since the last correct snapshot.
-    row: Option<WrongRun>,
 }
 
 /// A snapshot that was completed.
@@ -104,19 +91,12 @@ impl<'r> Store<'r> {
             fresh: Arc::default(),
             nothing: Arc::default(),
             delta: Delta::new(),
-            parts: Parts::default(),
-            earlier: VecDeque::new(),
+            collector: Collector::default(),
             notes: Notes::new(),
-            newest: 0,
-            acked: None,
-            unacked: Unacked::default(),
-            unsent: Unsent::default(),
-            late: LateInputs::default(),
-            whole: true,
-            missed: false,
+            acks: ClientAcks::default(),
+            trust: Trust::default(),
             entered: false,
             last: None,
-            row: None,
         }
     }
 
@@ -165,7 +145,7 @@ impl<'r> Store<'r> {
         match meaning {
             Meaning::Snap(head, bytes) => self.last = self.snap(head, bytes),
             Meaning::Ack(ack) => self.ack(ack),
-            Meaning::Timing(left) => self.late.answered(left),
+            Meaning::Timing(left) => self.acks.on_timing(left),
             Meaning::MapChange => {
                 self.forget();
                 self.entered = false;
@@ -206,19 +186,16 @@ impl<'r> Store<'r> {
     /// Records that messages of the session were lost before they were decoded. Afterwards, missing bases are not
     /// noted, since the kept snapshots may belong to an earlier map.
     pub fn gap(&mut self) {
-        self.parts.give_up();
-        self.earlier.clear();
+        self.collector.clear();
         self.ids.forget();
-        self.unacked = Unacked::default();
-        self.unsent = Unsent::new(true);
-        self.whole = false;
-        self.missed = true;
+        self.acks.gap();
+        self.trust.gap();
     }
 
     /// Returns true if the last snapshot could be read; after a gap, if a snapshot with the right sum was read since.
     #[must_use]
     pub const fn whole(&self) -> bool {
-        self.whole
+        self.trust.whole()
     }
 
     /// Returns the oddities of the last message, if the store follows it. Ranges count in the message.
@@ -230,13 +207,13 @@ impl<'r> Store<'r> {
     /// Returns the snapshot with missing parts.
     #[must_use]
     pub const fn receiving(&self) -> Option<Receiving> {
-        self.parts.now()
+        self.collector.receiving()
     }
 
     /// Returns the tick that the client acked last. `None` if it has acked none.
     #[must_use]
     pub const fn acked(&self) -> Option<i32> {
-        self.acked
+        self.acks.acked
     }
 
     /// Returns the newest snapshot and its tick.
@@ -273,10 +250,8 @@ impl<'r> Store<'r> {
     /// Returns the number of bytes of memory in total: the snapshots kept, and the buffers for incoming data.
     #[must_use]
     pub fn memory(&self) -> usize {
-        let parts = self.earlier.iter().chain([&self.parts]);
-        let parts: usize = parts.map(Parts::memory).sum();
-        let followed = self.ids.memory() + self.unacked.memory() + self.unsent.memory();
-        self.bases.memory() + self.fresh.held() + self.delta.memory() + followed + parts
+        let followed = self.ids.memory() + self.acks.memory() + self.collector.memory();
+        self.bases.memory() + self.fresh.held() + self.delta.memory() + followed
     }
 
     fn note(&mut self, code: Code, (at, len): (usize, usize)) {
@@ -284,7 +259,7 @@ impl<'r> Store<'r> {
     }
 
     fn snap(&mut self, head: Head, bytes: &[u8]) -> Option<Last> {
-        self.unsent.sent(head.tick);
+        self.acks.sent(head.tick);
         let (parts, part) = (u8::try_from(head.parts).ok(), u8::try_from(head.part).ok());
         let right = |parts: u8, part: u8| part < parts && usize::from(parts) <= MAX_PARTS;
         let Some((parts, part)) = parts.zip(part).filter(|(parts, part)| right(*parts, *part)) else {
@@ -298,63 +273,36 @@ impl<'r> Store<'r> {
         let late = self.lateness(&head);
         if parts == 1 {
             // This snapshot is complete, so the client gives up an older, incomplete snapshot.
-            if late.is_none() && self.parts.give_up() {
+            if late.is_none() && self.collector.give_up() {
                 self.note(Code::SnapPartsMissing, head.places.tick);
             }
             let outcome = self.complete(&head, bytes, late);
             return Some(Last { head, parts, outcome });
         }
         let mut collected = match late {
-            None => std::mem::take(&mut self.parts),
-            Some(Fate::Late) => self.take_earlier(head.tick),
+            None => self.collector.take_newest(),
+            Some(Fate::Late) => self.collector.take_earlier(head.tick),
             Some(_) => return None,
         };
         let is_whole = collected.add(&head, part, parts, bytes, &mut self.notes);
         let outcome = is_whole.then(|| self.complete(&head, collected.joined(), late));
         match late {
-            None => self.parts = collected,
+            None => self.collector.put_newest(collected),
             Some(_) if is_whole => {}
-            Some(_) => self.put_earlier(collected),
+            Some(_) => self.collector.put_earlier(collected),
         }
         outcome.map(|outcome| Last { head, parts, outcome })
     }
 
-    /// Removes and returns the parts of an older snapshot; empty if none were received.
-    fn take_earlier(&mut self, tick: i32) -> Parts {
-        let of_tick = |parts: &Parts| parts.now().is_some_and(|now| now.tick == tick);
-        let place = self.earlier.iter().position(of_tick);
-        let parts = place.and_then(|place| self.earlier.remove(place));
-        parts.unwrap_or_default()
-    }
-
-    fn put_earlier(&mut self, parts: Parts) {
-        self.earlier.push_back(parts);
-        while self.earlier.iter().map(Parts::memory).sum::<usize>() > EARLIER {
-            self.earlier.pop_front();
-        }
-    }
-
     /// Handles an ack: drops the snapshots that the client dropped, and notes proven faults of its acks and inputs.
     fn ack(&mut self, ack: Ack) {
-        let (tick, place) = ack.tick;
-        self.acked = Some(tick).filter(|tick| *tick >= 0);
-        self.bases.on_ack(tick);
-        if self.unacked.acked(tick) {
-            self.note(Code::SnapEmptyUnacked, place);
-        }
-        if self.unsent.acked(tick) {
-            self.note(Code::SnapUnacked, place);
-        }
-        if let Some((intended, place)) = ack.intended
-            && self.late.sent(intended, self.unsent.knows(tick).then_some(tick))
-        {
-            self.note(Code::InputLate, place);
-        }
+        self.bases.on_ack(ack.tick.0);
+        self.acks.on_ack(ack, &mut self.notes);
     }
 
     /// Returns a fate if the snapshot is not newer than the newest snapshot; otherwise, records it as the newest.
     fn lateness(&mut self, head: &Head) -> Option<Fate> {
-        if self.missed && head.tick < self.newest.saturating_sub(REMEMBERED) {
+        if self.trust.missed() && head.tick < self.collector.newest().saturating_sub(REMEMBERED) {
             // The ticks belong to another map whose change was missed.
             self.forget();
         }
@@ -362,16 +310,13 @@ impl<'r> Store<'r> {
             self.note(Code::SnapAgain, head.places.tick);
             return Some(Fate::Again);
         }
-        if head.tick < self.newest {
+        if head.tick < self.collector.newest() {
             self.note(Code::SnapLate, head.places.tick);
             return Some(Fate::Late);
         }
-        if self.newest != head.tick && self.parts.now().is_some() {
+        if self.collector.advance(head.tick) {
             self.note(Code::SnapPartsMissing, head.places.tick);
-            let incomplete = std::mem::take(&mut self.parts);
-            self.put_earlier(incomplete);
         }
-        self.newest = head.tick;
         None
     }
 
@@ -381,7 +326,7 @@ impl<'r> Store<'r> {
         let Some(base) = self.bases.base(head.base) else {
             // A missing base is not noted for a late snapshot, whose base clients have dropped, nor for a snapshot
             // whose base could not be decoded because its own base is missing.
-            if self.whole && !self.missed && late.is_none() {
+            if self.trust.whole() && !self.trust.missed() && late.is_none() {
                 self.note(Code::SnapNoBase, head.places.base);
             }
             return self.no_base(late);
@@ -405,7 +350,7 @@ impl<'r> Store<'r> {
         let fate = if broken || applied.is_err() {
             Fate::Broken
         } else if crc.is_some_and(|crc| !crc.ok()) {
-            if self.missed && head.base >= 0 {
+            if self.trust.missed() && head.base >= 0 {
                 // The server means another snapshot by that tick.
                 self.forget();
                 self.clear_fresh();
@@ -418,26 +363,16 @@ impl<'r> Store<'r> {
         };
         let mut reused = None;
         if fate == Fate::Kept {
-            if head.crc.is_none() {
-                self.unacked.came(head.tick);
-            } else {
-                self.unacked.came_full(head.tick);
-            }
-            if head.base < 0 && self.notes.is_empty() {
-                self.unsent.complete(head.tick);
-            }
-            self.row = None;
-            self.missed &= head.base >= 0 && crc.is_none();
-            self.whole = !self.missed;
+            self.acks.readable(head, head.base < 0 && self.notes.is_empty());
+            self.trust.correct(head.base < 0 || crc.is_some());
             reused = self.follow_ids(head.tick);
             self.keep(head);
-        } else if fate == Fate::Late && !self.missed && head.tick >= 0 {
+        } else if fate == Fate::Late && !self.trust.missed() && head.tick >= 0 {
             // A negative tick as a base means none.
             self.keep(head);
         } else if late.is_none() {
-            self.whole = false;
             let off = crc.map_or(0, |crc| crc.stated.wrapping_sub(crc.actual));
-            self.row = Some(WrongRun::with(self.row, head.tick, off));
+            self.trust.wrong(head.tick, off);
         }
         Outcome {
             fate,
@@ -460,7 +395,9 @@ impl<'r> Store<'r> {
     }
 
     fn no_base(&mut self, late: Option<Fate>) -> Outcome {
-        self.whole &= late.is_some();
+        if late.is_none() {
+            self.trust.unreadable();
+        }
         let counts = Counts {
             changed: self.delta.updates().len(),
             deleted: self.delta.deleted().len(),
@@ -506,7 +443,8 @@ impl<'r> Store<'r> {
     /// Keeps the snapshot in `fresh`.
     fn keep(&mut self, head: &Head) {
         Arc::make_mut(&mut self.fresh).shrink();
-        self.bases.keep(head.tick, head.base, &mut self.fresh, self.acked);
+        self.bases
+            .keep(head.tick, head.base, &mut self.fresh, self.acks.acked);
     }
 
     /// Clears `fresh`, or replaces it if it is still shared.
@@ -521,13 +459,8 @@ impl<'r> Store<'r> {
     fn forget(&mut self) {
         self.bases.clear();
         self.ids.forget();
-        self.parts.give_up();
-        self.earlier.clear();
-        self.newest = 0;
-        self.acked = None;
-        self.unacked = Unacked::default();
-        self.unsent = Unsent::new(self.missed);
-        self.late = LateInputs::default();
-        self.row = None;
+        self.collector.forget();
+        self.acks.forget(self.trust.missed());
+        self.trust.forget();
     }
 }

@@ -1,0 +1,77 @@
+//! The acks and inputs of the client, and the faults that they prove.
+
+use crate::note::{Code, Note, Notes};
+use crate::snap::forms::{Ack, Head};
+use crate::snap::late::LateInputs;
+use crate::snap::unacked::Unacked;
+use crate::snap::unsent::Unsent;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct ClientAcks {
+    /// The tick that the client acked last; `None` if it has acked none.
+    pub(super) acked: Option<i32>,
+    unacked: Unacked,
+    unsent: Unsent,
+    late: LateInputs,
+}
+
+impl ClientAcks {
+    /// Records an ack, and notes proven faults of the client.
+    pub(super) fn on_ack(&mut self, ack: Ack, notes: &mut Notes) {
+        let mut note = |code, (at, len)| notes.push(Note { code, at, len });
+        let (tick, place) = ack.tick;
+        self.acked = Some(tick).filter(|tick| *tick >= 0);
+        if self.unacked.acked(tick) {
+            note(Code::SnapEmptyUnacked, place);
+        }
+        if self.unsent.acked(tick) {
+            note(Code::SnapUnacked, place);
+        }
+        if let Some((intended, place)) = ack.intended
+            && self.late.sent(intended, self.unsent.knows(tick).then_some(tick))
+        {
+            note(Code::InputLate, place);
+        }
+    }
+
+    /// Records an `input_timing` of the server with `left` milliseconds.
+    pub(super) fn on_timing(&mut self, left: i32) {
+        self.late.answered(left);
+    }
+
+    /// Records a part of a snapshot.
+    pub(super) fn sent(&mut self, tick: i32) {
+        self.unsent.sent(tick);
+    }
+
+    /// Records a snapshot that the client can read. `is_complete` is true if every client can read it.
+    pub(super) fn readable(&mut self, head: &Head, is_complete: bool) {
+        if head.crc.is_none() {
+            self.unacked.came(head.tick);
+        } else {
+            self.unacked.came_full(head.tick);
+        }
+        if is_complete {
+            self.unsent.complete(head.tick);
+        }
+    }
+
+    /// Records that messages were missed.
+    pub(super) fn gap(&mut self) {
+        self.unacked = Unacked::default();
+        self.unsent = Unsent::new(true);
+    }
+
+    /// Starts anew. `missed` is true if messages may be missed.
+    pub(super) fn forget(&mut self, missed: bool) {
+        *self = Self {
+            unsent: Unsent::new(missed),
+            ..Self::default()
+        };
+    }
+
+    /// Returns the number of bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.unacked.memory() + self.unsent.memory()
+    }
+}
