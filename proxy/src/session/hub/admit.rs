@@ -180,10 +180,10 @@ impl Hub {
             self.with_link(id, |link, _, env| link.pass_token_request(token, bytes, env));
             return true;
         }
-        if current.is_some_and(|id| self.follows_unproven(id, bytes)) {
+        if current.is_some_and(|id| self.queue_after_connect(id, bytes)) {
             return true;
         }
-        let six = self.sessions.at(addr.addr).find(|id| self.plays_six(*id));
+        let six = self.sessions.at(addr.addr).find(|id| self.speaks_v6(*id));
         if let Some(id) = six {
             self.refuse(id, bytes, Code::UnknownFlags);
             return true;
@@ -224,7 +224,7 @@ impl Hub {
     /// Returns true if a client of 0.6 may still play at the address of this session, because its server would not
     /// have dropped it yet. A 0.7 request from that address is then considered forged, since the answer would crash
     /// DDNet 16.4.
-    fn plays_six(&self, id: SessionId) -> bool {
+    fn speaks_v6(&self, id: SessionId) -> bool {
         self.sessions.links.get(&id).is_some_and(|link| {
             let may_play = link.is_online() && !link.is_given_up(self.env.now);
             may_play && link.proto() != Proto::V7

@@ -66,7 +66,7 @@ impl Hub {
             // The candidate has ended. If the current session has no tokens either, it forwards the
             // candidate's CONNECT on its own socket.
             self.with_link(current, |link, _, env| {
-                link.is_as_good_as(requested, &connect, env)
+                link.answers_without_tokens(requested, &connect, env)
             });
         }
     }
@@ -108,7 +108,7 @@ impl Hub {
         let former = self.sessions.links.get(&current).and_then(Link::server_token);
         self.announce(candidate, Link::promote);
         if shares {
-            self.with_link(candidate, |link, _, env| link.succeed(former, env.now));
+            self.with_link(candidate, |link, _, env| link.replaces(former, env.now));
         }
         self.with_link(current, |link, _, env| match shares {
             true => link.hand_over(env),

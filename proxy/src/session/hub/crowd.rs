@@ -160,13 +160,13 @@ impl NotOnline {
     }
 
     /// Returns the room for one more session. At the total limit, a lingering session has to be ended, or
-    /// else the session `gives_way`.
-    fn room(&self, gives_way: Option<SessionId>) -> Room {
+    /// else `evicted`.
+    fn room(&self, evicted: Option<SessionId>) -> Room {
         if self.count < MAX_HALF_OPEN {
             return Room::Free;
         }
-        let gives_way = self.lingers.map(|(_, id)| id).or(gives_way);
-        gives_way.map_or(Room::None, Room::Instead)
+        let evicted = self.lingers.map(|(_, id)| id).or(evicted);
+        evicted.map_or(Room::None, Room::Instead)
     }
 }
 
@@ -215,11 +215,11 @@ impl Hub {
     /// if there is none.
     pub(super) fn free_socket(&mut self, except: Option<SessionId>) -> bool {
         let links = self.sessions.links.values();
-        let gives_way = links
+        let evicted = links
             .filter(|link| link.has_socket() && !link.shares_socket() && Some(link.id()) != except)
             .filter(|link| link.is_closing() || link.is_half_open() && link.standing() != Standing::Proved)
             .min_by_key(|link| (!link.is_closing(), link.standing(), link.opened_at(), link.id()));
-        let Some((id, is_half_open)) = gives_way.map(|link| (link.id(), link.is_half_open())) else {
+        let Some((id, is_half_open)) = evicted.map(|link| (link.id(), link.is_half_open())) else {
             return false;
         };
         if is_half_open {

@@ -64,7 +64,7 @@ impl Hub {
 
     /// Queues a TOKEN request behind an earlier CONNECT that waits to be forwarded. Returns false if no
     /// CONNECT waits.
-    pub(super) fn follows_unproven(&mut self, id: SessionId, bytes: &[u8]) -> bool {
+    pub(super) fn queue_after_connect(&mut self, id: SessionId, bytes: &[u8]) -> bool {
         let link = self.sessions.links.get(&id);
         let waits = link.is_some_and(|link| Self::is_unproven(link) && link.is_waiting_for_token());
         if waits {

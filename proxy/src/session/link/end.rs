@@ -277,7 +277,13 @@ impl Link {
     /// without the proxy: a server of 0.6.5 gives a client that continues a new slot (0.6.5,
     /// network_server.cpp, `Recv`). If the proxy has ended the session, or has translated its numbers, the
     /// datagram is not forwarded.
-    pub(super) fn came_after_end(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
+    pub(super) fn received_after_end(
+        &mut self,
+        from: Side,
+        datagram: &[u8],
+        packet: &Packet<'_>,
+        env: &mut Env,
+    ) {
         let is_identity = self.dirs.are_identity();
         let has_tokens = self.legs.server.token_out.is_some() || self.legs.server.proto == Proto::V6;
         let to = from.other();

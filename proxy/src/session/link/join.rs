@@ -42,7 +42,7 @@ impl Link {
         if link.opened.is_candidate || !is_connect(requested, datagram, &mut Scratch::new()) {
             link.first = readable(datagram).into();
         }
-        link.connect_came(datagram, env);
+        link.connect_received(datagram, env);
         link
     }
 
@@ -98,8 +98,8 @@ impl Link {
     }
 
     /// Handles a CONNECT of the client. Forwards each copy that the rules allow.
-    fn connect_came(&mut self, datagram: &[u8], env: &mut Env) {
-        let came = self.request_came(datagram, env);
+    fn connect_received(&mut self, datagram: &[u8], env: &mut Env) {
+        let came = self.rule_request(datagram, env);
         self.report_one_leg(Side::Client, datagram, &Notes::default(), env);
         match came {
             ControlVerdict::Not => {}
@@ -127,7 +127,7 @@ impl Link {
         if self.is_half_open() {
             self.legs.client.last_received = env.now;
         }
-        self.connect_came(datagram, env);
+        self.connect_received(datagram, env);
     }
 
     /// Makes this candidate the current session, because its client restarted.
@@ -178,7 +178,7 @@ impl Link {
     }
 
     /// Records a valid datagram of the client, other than a CONNECT.
-    pub(super) fn client_came(&mut self, env: &mut Env) {
+    pub(super) fn client_received(&mut self, env: &mut Env) {
         if matches!(self.phase, Phase::Opening(_) | Phase::Answered(_)) {
             self.go_online(env);
         }
@@ -201,9 +201,9 @@ impl Link {
     }
 
     /// Forwards an ACCEPT of DDNet.
-    pub(super) fn accept_came(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
+    pub(super) fn lone_accept_received(&mut self, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
         self.legs.client.on_valid(packet, env.now);
-        self.client_came(env);
+        self.client_received(env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
         self.note_accept();
         self.pass_accept(datagram, packet, env);
@@ -212,7 +212,7 @@ impl Link {
     /// Records that the server has let the client in, if its datagram shows that. Answers to CONNECT and
     /// TOKEN requests do not, because a server sends them without a slot for the client. A data packet of a
     /// server without tokens may be a challenge until the server acks a message of the client.
-    pub(super) fn note_let_in(&mut self, control: Option<Control<'_>>, env: &mut Env) {
+    pub(super) fn note_server_accepted(&mut self, control: Option<Control<'_>>, env: &mut Env) {
         let is_tokenless = self.legs.server.proto == Proto::V6;
         let shows = match control {
             Some(Control::ConnectAccept { .. } | Control::Token { .. } | Control::Close { .. }) => false,
@@ -222,7 +222,7 @@ impl Link {
         let Some(online) = self.online().filter(|_| shows) else {
             return;
         };
-        if !std::mem::replace(&mut online.is_let_in, true) {
+        if !std::mem::replace(&mut online.server_accepted, true) {
             self.report_state(State::Online, None, None, env);
         }
     }

@@ -131,7 +131,7 @@ impl Link {
 
     pub(crate) fn state(&self) -> State {
         match &self.phase {
-            Phase::Online(online) if online.is_let_in => State::Online,
+            Phase::Online(online) if online.server_accepted => State::Online,
             Phase::Opening(_) | Phase::Answered(_) | Phase::Online(_) => State::Opening,
             Phase::Closing(_) => State::Closing,
             Phase::Closed(_) => State::Closed,
@@ -183,7 +183,7 @@ impl Link {
 
     /// Records that the server answers CONNECTs of the kind `requested` without tokens as well. If this session was answered
     /// without tokens, forwards `connect` through it; the server decides whether to answer.
-    pub(crate) fn is_as_good_as(&mut self, requested: Proto, connect: &[u8], env: &mut Env) {
+    pub(crate) fn answers_without_tokens(&mut self, requested: Proto, connect: &[u8], env: &mut Env) {
         self.traits.answers_without_tokens(requested);
         if self.is_answered() && self.traits.is_tokenless() {
             self.connect(connect, env);

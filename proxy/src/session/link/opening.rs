@@ -166,7 +166,7 @@ impl Link {
                 return Admission::No(code);
             }
         }
-        let came = self.control_came(Side::Client, datagram, packet, env);
+        let came = self.rule_control(Side::Client, datagram, packet, env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
         match came {
             ControlVerdict::Not => return Admission::Yes,
@@ -193,7 +193,7 @@ impl Link {
             self.wait(datagram);
             return Admission::Yes;
         }
-        let came = self.control_came(Side::Client, datagram, packet, env);
+        let came = self.rule_control(Side::Client, datagram, packet, env);
         self.report_one_leg(Side::Client, datagram, &packet.notes, env);
         let Some(reason) = reason.filter(|_| !matches!(came, ControlVerdict::Not)) else {
             return Admission::Yes;
@@ -257,7 +257,7 @@ impl Link {
         env: &mut Env,
     ) -> bool {
         let came = match Packet::parse(self.legs.server.form(datagram), datagram, scratch) {
-            Ok(packet) => self.control_came(Side::Server, datagram, &packet, env),
+            Ok(packet) => self.rule_control(Side::Server, datagram, &packet, env),
             Err(_) => ControlVerdict::AsItIs,
         };
         match came {

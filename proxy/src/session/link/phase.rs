@@ -132,7 +132,7 @@ impl Answered {
 #[derive(Debug)]
 pub(super) struct Online {
     /// True once a datagram of the server has shown that it accepted the client.
-    pub(super) is_let_in: bool,
+    pub(super) server_accepted: bool,
     /// The lone ACCEPT of DDNet, until the server has sent anything; `None` in other protocols.
     pub(super) accept: Option<LoneAccept>,
     /// True if the last datagram of the client was a CONNECT that the server may answer with a new slot.
@@ -164,7 +164,7 @@ pub(super) struct LoneAccept {
 impl Online {
     pub(super) fn new(accept: Option<LoneAccept>, began: Option<Side>) -> Self {
         Self {
-            is_let_in: false,
+            server_accepted: false,
             accept,
             is_rejoining: false,
             is_accepted: false,

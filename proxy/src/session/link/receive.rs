@@ -28,7 +28,7 @@ impl Link {
             Phase::Closing(_) | Phase::Closed(_) => {
                 match self.legs.client.check(&packet).and_then(|()| fitting(&packet)) {
                     Ok(()) => {
-                        self.came_after_end(Side::Client, datagram, &packet, env);
+                        self.received_after_end(Side::Client, datagram, &packet, env);
                         Admission::Yes
                     }
                     Err(code) => Admission::No(code),
@@ -69,7 +69,7 @@ impl Link {
                 .and_then(|()| survivable(datagram, &packet))
             {
                 Ok(()) if self.is_closing() => {
-                    return self.came_after_end(Side::Server, datagram, &packet, env);
+                    return self.received_after_end(Side::Server, datagram, &packet, env);
                 }
                 Ok(()) => return self.relay_ruled(Side::Server, datagram, &packet, env),
                 Err(_) if self.socket.is_former(packet.header.token, env.now) => {
@@ -84,7 +84,7 @@ impl Link {
 
     /// Relays a datagram after the rules on control messages have dropped, edited, repeated or delayed it.
     pub(super) fn relay_ruled(&mut self, from: Side, datagram: &[u8], packet: &Packet<'_>, env: &mut Env) {
-        match self.control_came(from, datagram, packet, env) {
+        match self.rule_control(from, datagram, packet, env) {
             ControlVerdict::AsItIs => self.relay(from, datagram, packet, env),
             ControlVerdict::Not => self.report_one_leg(from, datagram, &packet.notes, env),
             ControlVerdict::Times(bytes, times) => {

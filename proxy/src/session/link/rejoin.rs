@@ -91,7 +91,7 @@ impl Link {
     /// Records that this session replaces another session on the same socket. Until the server reads the new
     /// handshake, it sends datagrams of the other session, which show the token `former`. The client would
     /// drop them, so the proxy does too, without a note: neither peer is wrong.
-    pub(crate) fn succeed(&mut self, former: Option<Token>, now: Time) {
+    pub(crate) fn replaces(&mut self, former: Option<Token>, now: Time) {
         self.socket.replaces(former, now);
     }
 
@@ -117,7 +117,7 @@ impl Link {
     /// had let in before. DDNet servers answer such a CONNECT without a new slot.
     pub(super) fn is_new_slot(&self) -> bool {
         self.legs.server.proto != Proto::Ddnet
-            && matches!(&self.phase, Phase::Online(online) if online.is_let_in && online.is_rejoining)
+            && matches!(&self.phase, Phase::Online(online) if online.server_accepted && online.is_rejoining)
     }
 
     /// Records that an ACCEPT of DDNet's client was forwarded.

@@ -22,7 +22,7 @@ impl Link {
             return self.report_one_leg(from, datagram, &packet.notes, env);
         }
         if from == Side::Client && self.is_lone_accept(packet, env) {
-            return self.accept_came(datagram, packet, env);
+            return self.lone_accept_received(datagram, packet, env);
         }
         self.look_for_restart(from, packet, env);
         let (_, back, _) = self.parts(from);
@@ -102,10 +102,10 @@ impl Link {
                         online.accept = None;
                     }
                 }
-                self.note_let_in(control, env);
+                self.note_server_accepted(control, env);
             }
             Side::Client => {
-                self.client_came(env);
+                self.client_received(env);
             }
         }
     }
@@ -114,9 +114,9 @@ impl Link {
     /// session only records that the client has left.
     fn on_close(&mut self, from: Side, reason: Option<&[u8]>, env: &mut Env) {
         self.note_early_close(from, env);
-        let is_let_in = self.may_renumber();
+        let server_accepted = self.may_renumber();
         match self.online() {
-            Some(online) if from == Side::Client && !is_let_in => {
+            Some(online) if from == Side::Client && !server_accepted => {
                 online.left = Some(reason.unwrap_or_default().into());
             }
             _ => self.begin_closing(Ending::Peer(from), reason, env),

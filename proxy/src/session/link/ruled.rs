@@ -135,7 +135,7 @@ impl Link {
 
     /// Evaluates the rules on a datagram that was received on one leg. Only control messages are decided
     /// here.
-    pub(super) fn control_came(
+    pub(super) fn rule_control(
         &mut self,
         from: Side,
         datagram: &[u8],
@@ -198,10 +198,10 @@ impl Link {
     }
 
     /// Evaluates the rules on a CONNECT of the client.
-    pub(super) fn request_came(&mut self, datagram: &[u8], env: &mut Env) -> ControlVerdict {
+    pub(super) fn rule_request(&mut self, datagram: &[u8], env: &mut Env) -> ControlVerdict {
         let mut scratch = Scratch::new();
         match Packet::parse(self.opened.requested, datagram, &mut scratch) {
-            Ok(packet) => self.control_came(Side::Client, datagram, &packet, env),
+            Ok(packet) => self.rule_control(Side::Client, datagram, &packet, env),
             Err(_) => ControlVerdict::AsItIs,
         }
     }
@@ -366,7 +366,7 @@ impl Link {
                 return;
             }
             match waiting {
-                DelayedControl::Received(from, datagram) => self.comes_late(from, &datagram, env),
+                DelayedControl::Received(from, datagram) => self.handle_delayed(from, &datagram, env),
                 DelayedControl::GoesAsItIs(to, bytes, once) => {
                     let mark = env.out.mark();
                     self.put_raw(to, &bytes, once, env);
@@ -390,7 +390,7 @@ impl Link {
         }
     }
 
-    fn comes_late(&mut self, from: Side, datagram: &[u8], env: &mut Env) {
+    fn handle_delayed(&mut self, from: Side, datagram: &[u8], env: &mut Env) {
         let mut scratch = Scratch::new();
         let proto = self.leg(from).proto;
         let requested = self.opened.requested;

@@ -337,13 +337,13 @@ impl Splice {
     pub(super) fn overtake(&mut self, groups: &[u32], to: &mut Placement<'_>) {
         for group in groups {
             for held in self.hold.overtake(*group) {
-                self.let_go(held, to);
+                self.send_overtaken(held, to);
             }
         }
     }
 
     /// Sends an overtaken message, or queues it if the window is full.
-    fn let_go(&mut self, held: Held, to: &mut Placement<'_>) {
+    fn send_overtaken(&mut self, held: Held, to: &mut Placement<'_>) {
         *to.changed = true;
         self.waits.extend(held.left().map(Wait::Ends));
         if !held.vital {
