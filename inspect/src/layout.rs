@@ -1,53 +1,135 @@
-//! Rows of text with the positions of their columns.
+//! Rows: lines of text that consist of cells.
 //!
-//! Law: a row is complete, plain text. The printer uses its [`Layout`] to truncate, colour and align it.
+//! Law: the cells of a row, joined, are its complete, plain text. A printer that truncates, colours or aligns a row
+//! decides by the kinds of its cells, never by positions in the text or by its words.
 
 use std::fmt::{self, Write as _};
 
 use teetap_proxy::session::{Event, SessionId, Time};
-use teetap_wire::{Dir, Side, is_deceptive, is_invisible, printable};
+use teetap_wire::{Dir, Severity, Side, is_deceptive, is_invisible, printable};
 
 use crate::Kind;
 
-/// A line of text.
+/// A line of text, as a list of cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The weight of the row, for colours.
     pub kind: Kind,
-    /// The text without a newline, in a form that is safe to print.
-    pub text: String,
-    /// The positions of the parts of the text.
-    pub layout: Layout,
+    /// Indent of continuation lines, in columns; `None` for a row that is cut instead.
+    pub indent: Option<usize>,
+    cells: Cells,
 }
 
-/// Positions in the text of a row, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layout {
-    /// End of the time; 0 if the row has no time.
-    pub time: usize,
-    /// End of the session.
-    pub session: usize,
-    /// End of the direction; the end of the session if the row has no direction.
-    pub arrow: usize,
-    /// Start of the message name; 0 if the row has no name.
-    pub name: usize,
-    /// End of the name column.
-    pub column: usize,
-    /// Start of the notes; 0 if the row has no notes.
-    pub notes: usize,
-    /// Indent of continuation lines, in columns; 0 for a row that is cut instead.
-    pub indent: usize,
+/// A part of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell<'r> {
+    /// The content of the cell.
+    pub kind: CellKind,
+    /// The text, with the spaces before it and, in a column, the padding after it.
+    pub text: &'r str,
+}
+
+/// The content of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CellKind {
+    /// The time since the start of the run.
+    Time,
+    /// The session.
+    Session,
+    /// The direction.
+    Arrow(Dir),
+    /// The name of a message.
+    Name,
+    /// The spaces between the column of the name and the size, at least one. A long name may use the others.
+    Space,
+    /// Any other text.
+    Text,
+    /// A sentence about a note of this severity.
+    Sentence(Severity),
+    /// The notes.
+    Notes,
+}
+
+/// The cells of a row in one buffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Cells {
+    text: String,
+    /// Each cell with the end of its text.
+    ends: Vec<(CellKind, usize)>,
+}
+
+impl Cells {
+    /// Starts a cell of a kind, unless the last cell is of this kind.
+    fn start(&mut self, kind: CellKind) {
+        if self.ends.last().is_none_or(|(last, _)| *last != kind) {
+            self.ends.push((kind, self.text.len()));
+        }
+    }
+
+    /// Appends text to the last cell, made safe to print.
+    fn push(&mut self, part: impl fmt::Display) {
+        let start = self.text.len();
+        let _never_fails = write!(self.text, "{part}");
+        let pushed = self.text.get(start..).unwrap_or_default();
+        // Names of rules and marks may be from an untrusted source.
+        if pushed.chars().any(|c| is_deceptive(c) || is_invisible(c)) {
+            let safe = printable(pushed.as_bytes());
+            self.text.truncate(start);
+            self.text.push_str(&safe);
+        }
+        if let Some((_, end)) = self.ends.last_mut() {
+            *end = self.text.len();
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Cell<'_>> {
+        let mut start = 0;
+        self.ends.iter().map(move |&(kind, end)| {
+            let text = self.text.get(start..end).unwrap_or_default();
+            start = end;
+            Cell { kind, text }
+        })
+    }
 }
 
 impl Row {
-    /// Creates a row without columns.
+    /// Creates a row of one cell.
     #[must_use]
-    pub fn plain(kind: Kind, text: String) -> Self {
-        let draft = Draft {
-            text: String::with_capacity(text.len()),
-            layout: Layout::default(),
-        };
-        draft.push(text).row(kind)
+    pub fn plain(kind: Kind, text: &str) -> Self {
+        let mut cells = Cells::default();
+        cells.start(CellKind::Text);
+        cells.push(text);
+        Self {
+            kind,
+            indent: None,
+            cells,
+        }
+    }
+
+    /// Returns the cells, in order.
+    pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
+        self.cells.iter()
+    }
+
+    /// Returns the text of all cells, without a newline, in a form that is safe to print.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.cells.text
+    }
+
+    /// Returns the text of all cells.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        self.cells.text
+    }
+
+    /// Returns the text without time and session.
+    #[must_use]
+    pub fn body(&self) -> String {
+        let cells = self.cells();
+        let cells = cells.filter(|cell| !matches!(cell.kind, CellKind::Time | CellKind::Session));
+        let text: String = cells.map(|cell| cell.text).collect();
+        text.trim_start().to_owned()
     }
 }
 
@@ -73,21 +155,19 @@ impl Start {
     /// Starts a row.
     #[must_use]
     pub fn draft(self) -> Draft {
-        let mut text = String::with_capacity(128);
-        let _never_fails = write!(text, "{}", Seconds(self.at));
-        let time = text.len();
-        let _never_fails = match self.session {
-            Some(session) if session.0 < 10 => write!(text, " #{} ", session.0),
-            Some(session) => write!(text, " #{}", session.0),
-            None => write!(text, " -  "),
+        let mut cells = Cells {
+            text: String::with_capacity(128),
+            ends: Vec::with_capacity(8),
         };
-        let layout = Layout {
-            time,
-            session: text.len(),
-            arrow: text.len(),
-            ..Layout::default()
-        };
-        Draft { text, layout }
+        cells.start(CellKind::Time);
+        cells.push(Seconds(self.at));
+        cells.start(CellKind::Session);
+        match self.session {
+            Some(session) if session.0 < 10 => cells.push(format_args!(" #{} ", session.0)),
+            Some(session) => cells.push(format_args!(" #{}", session.0)),
+            None => cells.push(" -  "),
+        }
+        Draft { cells, indent: None }
     }
 }
 
@@ -102,53 +182,50 @@ impl fmt::Display for Seconds {
     }
 }
 
+/// Width of the column of sizes, in digits.
+const SIZE: usize = 5;
+
 /// A row that is being written.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    text: String,
-    layout: Layout,
+    cells: Cells,
+    indent: Option<usize>,
 }
 
 impl Draft {
     /// Appends the direction as an arrow.
     #[must_use]
-    pub fn arrow(mut self, dir: Dir, leg: Option<Side>) -> Self {
-        self.text.push(' ');
-        self.text.push_str(arrow(dir, leg));
-        self.layout.arrow = self.text.len();
-        self
+    pub fn arrow(self, dir: Dir, leg: Option<Side>) -> Self {
+        self.cell(CellKind::Arrow(dir), format_args!(" {}", arrow(dir, leg)))
     }
 
     /// Appends text, made safe to print.
     #[must_use]
-    pub fn push(mut self, part: impl fmt::Display) -> Self {
-        let start = self.text.len();
-        let _never_fails = write!(self.text, "{part}");
-        let pushed = self.text.get(start..).unwrap_or_default();
-        // Names of rules and marks may be from an untrusted source.
-        if pushed.chars().any(|c| is_deceptive(c) || is_invisible(c)) {
-            let safe = printable(pushed.as_bytes());
-            self.text.truncate(start);
-            self.text.push_str(&safe);
-        }
-        self
+    pub fn push(self, part: impl fmt::Display) -> Self {
+        self.cell(CellKind::Text, part)
     }
 
     /// Appends the name of a message, padded to `width`.
-    pub(crate) fn name(mut self, name: &str, width: usize) -> Self {
-        self.layout.name = self.text.len();
-        self = self.push(format_args!("{name:<width$}"));
-        self.layout.column = self.text.len();
-        self
+    #[must_use]
+    pub fn name(self, name: &str, width: usize) -> Self {
+        self.cell(CellKind::Name, format_args!("{name:<width$}"))
     }
 
-    /// Appends the notes.
-    pub(crate) fn notes(mut self, notes: impl fmt::Display) -> Self {
-        let start = self.text.len();
-        self = self.push(notes);
-        if self.text.len() > start {
-            self.layout.notes = start;
-        }
+    /// Appends a number of bytes, padded to its column.
+    #[must_use]
+    pub fn size(self, bytes: usize) -> Self {
+        let digits = bytes.checked_ilog10().map_or(1, |log| log as usize + 1);
+        let spaces = 1 + SIZE.saturating_sub(digits);
+        let s = if bytes == 1 { "" } else { "s" };
+        let draft = self.cell(CellKind::Space, format_args!("{:spaces$}", ""));
+        draft.push(format_args!("{bytes} byte{s}"))
+    }
+
+    /// Appends a cell, made safe to print. Text of the kind of the last cell extends it.
+    #[must_use]
+    pub fn cell(mut self, kind: CellKind, part: impl fmt::Display) -> Self {
+        self.cells.start(kind);
+        self.cells.push(part);
         self
     }
 
@@ -156,15 +233,15 @@ impl Draft {
     #[must_use]
     pub fn wrapped(mut self) -> Self {
         // Continuation lines start below the text, after time and session.
-        self.layout.indent = self.text.chars().count() + 2;
+        self.indent = Some(self.cells.text.chars().count() + 2);
         self
     }
 
     /// Finishes the row.
     #[must_use]
     pub fn row(self, kind: Kind) -> Row {
-        let Self { text, layout } = self;
-        Row { kind, text, layout }
+        let Self { cells, indent } = self;
+        Row { kind, indent, cells }
     }
 }
 

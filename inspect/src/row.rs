@@ -22,7 +22,7 @@ use crate::{
     transit::Transits,
 };
 
-pub use crate::layout::{Draft, Layout, Row, Seconds, Start, arrow};
+pub use crate::layout::{Cell, CellKind, Draft, Row, Seconds, Start, arrow};
 
 /// Returns the rows of an event that a style shows.
 #[must_use]
@@ -58,7 +58,7 @@ pub fn comment(decoded: &DecodedEvent) -> String {
         ..Style::default()
     };
     let rows = rows(decoded, style);
-    let lines: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
+    let lines: Vec<&str> = rows.iter().map(Row::text).collect();
     lines.join("\n")
 }
 
@@ -88,7 +88,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
                 reading,
                 frame,
             });
-            row(draft.notes(Marks(&reading.notes)));
+            row(draft.cell(CellKind::Notes, Marks(&reading.notes)));
         }
         (About::Bytes(bytes), EventKind::Datagram(datagram), _) => row(bytes_text(start, *bytes, datagram)),
         (About::Bytes(_), EventKind::Notice(Notice::UnknownSender { bytes, .. }), _) => {
@@ -100,7 +100,9 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
                 let draft = start.draft().arrow(datagram.dir, datagram.leg).push(' ');
                 let draft = message_text(draft, message, reading, style);
                 let link = with_datagram.then(|| Transits::from_datagram(datagram).to_string());
-                row(draft.push(link.unwrap_or_default()).notes(Marks(&notes)));
+                row(draft
+                    .push(link.unwrap_or_default())
+                    .cell(CellKind::Notes, Marks(&notes)));
             }
         }
         (About::Items(index), _, _) => {
@@ -127,7 +129,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
 pub fn gap(lost: u64) -> Row {
     let s = if lost == 1 { "" } else { "s" };
     let text = format!("-- {lost} event{s} missed: this output is slower than the traffic --");
-    Row::plain(Kind::Warning, text)
+    Row::plain(Kind::Warning, &text)
 }
 
 struct Session<'a>(&'a SessionChange);
@@ -185,7 +187,8 @@ fn connless_text(
     } = connless;
     let draft = start.draft().arrow(*dir, None).push(" -      ");
     let draft = draft.name(&reading.label(message), NAME);
-    let mut draft = draft.push(format_args!(" {} client {client}", Size(bytes.len())));
+    let draft = draft.size(bytes.len());
+    let mut draft = draft.push(format_args!(" client {client}"));
     if !forwarded {
         draft = draft.push(" discard");
     }
@@ -193,7 +196,9 @@ fn connless_text(
     if !gist.is_empty() {
         draft = draft.push(' ').push(gist);
     }
-    draft.push(Transits::of_connless(connless)).notes(Marks(notes))
+    draft
+        .push(Transits::of_connless(connless))
+        .cell(CellKind::Notes, Marks(notes))
 }
 
 fn bytes_text(start: Start, bytes: Bytes, datagram: &Datagram) -> Draft {
@@ -374,7 +379,7 @@ fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style
     let spare = NAME.saturating_sub(seq.chars().count().saturating_sub(4));
     let draft = draft.push(format_args!("{flag} {seq:>4} "));
     let draft = draft.name(&reading.label(message), spare);
-    let mut draft = draft.push(' ').push(Size(message.range().len()));
+    let mut draft = draft.size(message.range().len());
     if let Some(word) = message.outcome() {
         draft = draft.push(' ').push(word);
     }
@@ -394,16 +399,6 @@ fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style
         draft
     } else {
         draft.push(' ').push(gist)
-    }
-}
-
-/// Displays a number of bytes, padded to its column.
-struct Size(usize);
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let s = if self.0 == 1 { "" } else { "s" };
-        write!(f, "{:>5} byte{s}", self.0)
     }
 }
 

@@ -37,7 +37,7 @@ fn rows(event: &Event, verbosity: Verbosity) -> Vec<Row> {
 }
 
 fn texts(event: &Event, verbosity: Verbosity) -> Vec<String> {
-    rows(event, verbosity).into_iter().map(|row| row.text).collect()
+    rows(event, verbosity).into_iter().map(Row::into_text).collect()
 }
 
 /// The 0.7 `sv_motd`.
@@ -81,7 +81,7 @@ fn a_message_ahead_of_a_gap_names_the_number_that_was_expected() {
             datagram.placed = [Placed::new(None, action)].into();
         });
         let rows = super::rows(&decoder.decode(event), Style::default());
-        rows[0].text.clone()
+        rows[0].text().to_owned()
     };
     assert!(!line(1023, Action::Gap).contains("expected"));
     assert!(!line(1023, Action::Pass).contains("expected"));
@@ -136,7 +136,7 @@ fn discarded_messages_and_notes_are_marked() {
     });
     let rows = rows(&refused, Verbosity::Messages);
     assert_eq!(
-        rows[0].text,
+        rows[0].text(),
         "  12.418 #2  s→c V  217 sv_motd             3 bytes discard \"x\" !wrong-token"
     );
     assert_eq!(rows[0].kind, Kind::Warning);
@@ -157,7 +157,7 @@ fn filtered(event: &Event, filter: &str, verbosity: Verbosity) -> Vec<String> {
         ..Style::default()
     };
     let rows = super::rows(&decoder.decode(event.clone()), style);
-    rows.into_iter().map(|row| row.text).collect()
+    rows.into_iter().map(Row::into_text).collect()
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn sessions_notices_connless_and_gaps() {
         Verbosity::Messages,
     );
     assert_eq!(
-        notice[0].text,
+        notice[0].text(),
         "   0.001 #12 warning: the server has not answered for 5 s"
     );
     assert_eq!(notice[0].kind, Kind::Warning);
@@ -352,7 +352,7 @@ fn sessions_notices_connless_and_gaps() {
         texts(&request, Verbosity::Messages),
         ["   0.001 -   c→s -      request_info       15 bytes client 127.0.0.1:4 discard token=1"]
     );
-    assert!(gap(7).text.contains("7 events missed"));
+    assert!(gap(7).text().contains("7 events missed"));
 }
 
 #[test]
@@ -438,11 +438,11 @@ proptest! {
         let sent: Vec<&[u8]> = sent.iter().map(Vec::as_slice).collect();
         let event = event(&bytes, &sent, |datagram| datagram.proto = proto);
         for row in rows(&event, Verbosity::Bytes) {
-            prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
+            prop_assert!(!row.text().chars().any(char::is_control), "{:?}", row.text());
         }
         let connless = Connless { forwarded: true, ..connless(Dir::S2c, &bytes, None) };
         for row in rows(&Event { what: EventKind::Connless(connless), ..event }, Verbosity::Messages) {
-            prop_assert!(!row.text.chars().any(char::is_control), "{:?}", row.text);
+            prop_assert!(!row.text().chars().any(char::is_control), "{:?}", row.text());
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::{
     form::form,
     judge::peers::Culprit,
     lines::{About, Line},
-    row::{Start, hex},
+    row::{CellKind, Start, hex},
     stream::Fact,
 };
 
@@ -66,10 +66,11 @@ impl Sentences {
         for (noted, note) in notes {
             let session = lines.event.session.map(|session| session.0);
             if self.is_new(session, note.code) || noted.knows_more(note.code) {
-                let draft = start.draft().push("     ").wrapped();
-                let draft = draft.push(noted.sentence(note, style));
+                let kind = CellKind::Sentence(note.code.severity());
+                let draft = start.draft().cell(kind, "     ").wrapped();
+                let draft = draft.cell(kind, noted.sentence(note, style));
                 let draft = match frame {
-                    Some(frame) => draft.push(format_args!("; frame {frame}")),
+                    Some(frame) => draft.cell(kind, format_args!("; frame {frame}")),
                     None => draft,
                 };
                 rows.push(draft.row(line.kind));

@@ -45,7 +45,7 @@ impl Shown {
             .flat_map(|line| self.sentences.under(&lines, line, style));
         let rows = rows.map(|row| {
             let start = format!("   0.660 #{session:<2}     ");
-            row.text.strip_prefix(&start).unwrap().to_owned()
+            row.text().strip_prefix(&start).unwrap().to_owned()
         });
         rows.collect()
     }

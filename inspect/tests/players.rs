@@ -140,7 +140,10 @@ fn lines_of_a_recorded_session_have_names() {
         r#" bytes server: 'bob' entered and joined the game"#,
         r#" bytes 1 "bob": zzz"#,
     ] {
-        assert!(lines.iter().any(|row| row.text.ends_with(expected)), "{expected}");
+        assert!(
+            lines.iter().any(|row| row.text().ends_with(expected)),
+            "{expected}"
+        );
     }
 }
 

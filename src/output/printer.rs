@@ -13,9 +13,10 @@ use teetap_inspect::{
     Row,
     fold::Moment,
     jsonl::rfc3339,
-    row::{Layout, Seconds},
+    row::{Cell, CellKind, Seconds},
 };
 use teetap_proxy::session::Time;
+use teetap_wire::{Dir, Severity};
 
 use super::fit::{Span, cut, width, wrapped};
 use crate::{
@@ -83,40 +84,44 @@ impl Printer {
 
     /// Appends a row.
     pub(super) fn row(&mut self, row: &Row, moment: Moment, out: &mut Vec<u8>) {
-        let stamp = match row.layout.time {
-            0 => String::new(),
-            _ => self.stamp(moment),
-        };
-        self.last = Some(moment.at);
-        let (padding, row) = self.aligned(row);
-        let row = row.as_ref();
         let is_plain = self.stream == Stream::default() && self.columns.is_none();
         if is_plain {
-            let Layout { time, column, .. } = row.layout;
-            out.extend_from_slice(stamp.as_bytes());
-            out.extend_from_slice(part(&row.text, time, column.max(time)).as_bytes());
-            out.resize(out.len() + padding, b' ');
-            out.extend_from_slice(part(&row.text, column.max(time), row.text.len()).as_bytes());
-            out.push(b'\n');
-            return;
-        }
-        let parts = parts(row, stamp, padding);
-        let parts = parts.into_iter().map(|(ink, text)| {
-            let text = match self.stream.text(&text) {
-                Cow::Borrowed(_) => text,
-                Cow::Owned(plain) => plain.into(),
-            };
-            (ink, text)
-        });
-        let parts: Vec<Span<'_>> = parts.collect();
-        let mut shown = String::with_capacity(row.text.len() + 32);
-        for line in self.fitted(parts, row.layout.indent) {
-            for (ink, text) in &line {
-                self.stream.paint(*ink, text, &mut shown);
+            for (_, text) in self.cells(row, moment) {
+                out.extend_from_slice(text.as_bytes());
             }
-            shown.push('\n');
+            out.push(b'\n');
+        } else {
+            let mut shown = String::with_capacity(row.text().len() + 32);
+            for line in self.fitted(self.spans(row, moment), row.indent) {
+                for (ink, text) in &line {
+                    self.stream.paint(*ink, text, &mut shown);
+                }
+                shown.push('\n');
+            }
+            out.extend_from_slice(shown.as_bytes());
         }
-        out.extend_from_slice(shown.as_bytes());
+        self.last = Some(moment.at);
+    }
+
+    /// Returns the cells of a row with the time of the clock, and with the spaces that align the sizes.
+    fn cells<'r>(&self, row: &'r Row, moment: Moment) -> impl Iterator<Item = (CellKind, Cow<'r, str>)> {
+        let is_narrow = self.columns.is_some_and(|columns| columns < ROOM);
+        let width = BEFORE_NAME + if is_narrow { NARROW } else { ROOMY };
+        // Characters from the direction to the end of the name.
+        let mut used = 0;
+        row.cells().map(move |Cell { kind, text }| {
+            let text: Cow<'r, str> = match kind {
+                CellKind::Time => self.stamp(moment).into(),
+                CellKind::Space => " "
+                    .repeat((width + text.len()).saturating_sub(used).max(1))
+                    .into(),
+                _ => text.into(),
+            };
+            if matches!(kind, CellKind::Text | CellKind::Name) {
+                used += text.chars().count();
+            }
+            (kind, text)
+        })
     }
 
     /// Returns the time at the start of a line.
@@ -139,90 +144,42 @@ impl Printer {
         }
     }
 
-    /// Returns the spaces to add after the name of a row, so that long names have room, and the row. If the name is too
-    /// long for its column, the row has fewer spaces after it.
-    fn aligned<'r>(&self, row: &'r Row) -> (usize, Cow<'r, Row>) {
-        let Layout {
-            arrow,
-            name,
-            column,
-            notes,
-            ..
-        } = row.layout;
-        if name == 0 {
-            return (0, Cow::Borrowed(row));
-        }
-        let is_narrow = self.columns.is_some_and(|columns| columns < ROOM);
-        let width = BEFORE_NAME + if is_narrow { NARROW } else { ROOMY };
-        let taken = part(&row.text, arrow, column).chars().count();
-        let after = part(&row.text, column, row.text.len());
-        let spaces = after.len() - after.trim_start_matches(' ').len();
-        let surplus = taken.saturating_sub(width).min(spaces.saturating_sub(1));
-        if surplus == 0 {
-            return (width.saturating_sub(taken), Cow::Borrowed(row));
-        }
-        let mut row = row.clone();
-        row.text.replace_range(column..column + surplus, "");
-        row.layout.notes = notes.saturating_sub(surplus);
-        (0, Cow::Owned(row))
+    /// Returns the cells of a row in their colours.
+    fn spans<'r>(&self, row: &'r Row, moment: Moment) -> Vec<Span<'r>> {
+        let mut has_arrow = false;
+        let spans = self.cells(row, moment).map(|(kind, text)| {
+            let ink = match kind {
+                CellKind::Time | CellKind::Session => TextColor::Faint,
+                CellKind::Arrow(Dir::C2s) => TextColor::ToServer,
+                CellKind::Arrow(Dir::S2c) => TextColor::ToClient,
+                CellKind::Name => TextColor::Bold,
+                CellKind::Notes | CellKind::Sentence(Severity::Warning) => TextColor::Warning,
+                CellKind::Sentence(Severity::Error) => TextColor::Error,
+                CellKind::Sentence(Severity::Info) => TextColor::Faint,
+                CellKind::Space => TextColor::Plain,
+                // The columns of a row with a direction have their own colours.
+                CellKind::Text if has_arrow => TextColor::Plain,
+                CellKind::Text => TextColor::from(row.kind),
+            };
+            has_arrow |= matches!(kind, CellKind::Arrow(_));
+            let text = match self.stream.text(&text) {
+                Cow::Borrowed(_) => text,
+                Cow::Owned(plain) => plain.into(),
+            };
+            (ink, text)
+        });
+        spans.filter(|(_, text)| !text.is_empty()).collect()
     }
 
     /// Returns the lines of a row on this terminal.
-    fn fitted<'t>(&self, parts: Vec<Span<'t>>, indent: usize) -> Vec<Vec<Span<'t>>> {
+    fn fitted<'t>(&self, parts: Vec<Span<'t>>, indent: Option<usize>) -> Vec<Vec<Span<'t>>> {
         let width: usize = parts.iter().map(|(_, text)| width(text)).sum();
-        match self.columns {
-            Some(columns) if width > columns && indent > 0 => wrapped(&parts, indent, columns),
-            Some(columns) if width > columns => vec![cut(&parts, columns, self.stream.ascii)],
-            _ => vec![parts],
+        match (self.columns.filter(|columns| width > *columns), indent) {
+            (Some(columns), Some(indent)) => wrapped(&parts, indent, columns),
+            (Some(columns), None) => vec![cut(&parts, columns, self.stream.ascii)],
+            (None, _) => vec![parts],
         }
     }
-}
-
-/// Returns the parts of a row in their colours.
-fn parts<'r>(row: &'r Row, stamp: String, padding: usize) -> Vec<Span<'r>> {
-    let Layout {
-        time,
-        session,
-        arrow,
-        name,
-        column,
-        notes,
-        ..
-    } = row.layout;
-    let of = |from, to| Cow::Borrowed(part(&row.text, from, to));
-    let way = part(&row.text, session, arrow).trim();
-    let way = if way.starts_with('c') || way.ends_with('s') {
-        TextColor::ToServer
-    } else {
-        TextColor::ToClient
-    };
-    let end = row.text.len();
-    let notes = if notes == 0 { end } else { notes };
-    let body = column.max(arrow);
-    let rest = part(&row.text, body, end).trim_start();
-    let ink = match row.kind {
-        _ if arrow > session => TextColor::Plain,
-        _ if rest.starts_with('✗') => TextColor::Error,
-        _ if rest.starts_with('·') => TextColor::Faint,
-        kind => TextColor::from(kind),
-    };
-    let name = if name == 0 { arrow } else { name };
-    let mut parts: Vec<Span<'r>> = vec![
-        (TextColor::Faint, stamp.into()),
-        (TextColor::Faint, of(time, session)),
-        (way, of(session, arrow)),
-        (TextColor::Plain, of(arrow, name)),
-        (TextColor::Bold, of(name, body)),
-        (TextColor::Plain, " ".repeat(padding).into()),
-        (ink, of(body, notes)),
-        (TextColor::Warning, of(notes, end)),
-    ];
-    parts.retain(|(_, text)| !text.is_empty());
-    parts
-}
-
-fn part(text: &str, from: usize, to: usize) -> &str {
-    text.get(from..to).unwrap_or_default()
 }
 
 #[cfg(test)]

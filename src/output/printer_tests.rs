@@ -1,10 +1,12 @@
 //! Tests of printed rows: their width, their colours and their times.
 
-use teetap_inspect::Kind;
+use teetap_inspect::{
+    Kind,
+    row::{Draft, Start},
+};
+use teetap_proxy::session::SessionId;
 
 use super::*;
-
-const NAME: &str = "  12.418 #2  s→c V  217 sv_motd";
 
 fn printer(columns: Option<usize>, colours: bool, ascii: bool) -> Printer {
     Printer {
@@ -14,20 +16,24 @@ fn printer(columns: Option<usize>, colours: bool, ascii: bool) -> Printer {
     }
 }
 
-fn row(rest: &str) -> Row {
-    let text = format!("{NAME}{:8} {:>5} bytes {rest}", "", 23);
-    let at = |part: &str| text.find(part).unwrap();
-    let layout = Layout {
-        time: 8,
-        session: 12,
-        arrow: at(" V"),
-        name: at("sv_motd"),
-        column: at("sv_motd") + NARROW,
-        notes: text.find(" !").unwrap_or(0),
-        indent: 0,
+fn draft(at: u64, session: u32) -> Draft {
+    let session = Some(SessionId(session));
+    let start = Start {
+        at: Time(at),
+        session,
     };
-    let kind = Kind::Traffic;
-    Row { kind, text, layout }
+    start.draft()
+}
+
+/// Returns the row of a message with this name, gist and notes.
+fn message(name: &str, gist: &str, notes: &str) -> Row {
+    let draft = draft(12_418_999, 2).arrow(Dir::S2c, None).push(" V  217 ");
+    let draft = draft.name(name, NARROW).size(23).push(format_args!(" {gist}"));
+    draft.cell(CellKind::Notes, notes).row(Kind::Traffic)
+}
+
+fn row(gist: &str) -> Row {
+    message("sv_motd", gist, "")
 }
 
 fn lines(printer: &mut Printer, row: &Row) -> Vec<String> {
@@ -49,12 +55,15 @@ fn without_escapes(line: &str) -> String {
 
 #[test]
 fn a_line_is_cut_to_the_columns_that_its_characters_take() {
-    for rest in [
-        "\"welcome, and have fun\" !out-of-range",
-        "\"名名名名名名名名名名名名\"",
-        "\"e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}\u{2764}\u{fe0f}\u{2764}\u{fe0f}\"",
+    for (rest, notes) in [
+        ("\"welcome, and have fun\"", " !out-of-range"),
+        ("\"名名名名名名名名名名名名\"", ""),
+        (
+            "\"e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}\u{2764}\u{fe0f}\u{2764}\u{fe0f}\"",
+            "",
+        ),
     ] {
-        let row = row(rest);
+        let row = message("sv_motd", rest, notes);
         let whole = lines(&mut printer(None, false, false), &row);
         for (colours, ascii) in [(false, false), (true, false), (false, true), (true, true)] {
             let all = width(&without_escapes(
@@ -78,7 +87,7 @@ fn a_line_is_cut_to_the_columns_that_its_characters_take() {
                 assert!(!ascii || shown[0].is_ascii());
             }
         }
-        assert!(whole[0].ends_with(rest));
+        assert!(whole[0].ends_with(&format!(" {rest}{notes}")));
     }
 }
 
@@ -97,18 +106,14 @@ fn long_names_have_room_where_there_is_some() {
         ("sv_command_info_group_start", None),
         ("rcon_auth_status", Some(80)),
     ] {
-        let mut long = row("x");
-        long.text = long.text.replace("sv_motd        ", name);
-        long.layout.column = long.layout.name + name.len();
-        let line = lines(&mut printer(columns, false, false), &long)[0].clone();
+        let line = lines(&mut printer(columns, false, false), &message(name, "x", ""))[0].clone();
         let size = line[..line.find(" bytes").unwrap()].chars().count();
         let expected = if columns.is_none() { roomy } else { narrow };
         assert_eq!(size, expected + 3, "{line}");
     }
     // One space stays before the size.
-    let (name, mut longest) = ("a_name_that_is_longer_than_any_column", row("x"));
-    longest.text = longest.text.replace("sv_motd        ", name);
-    longest.layout.column = longest.layout.name + name.len();
+    let name = "a_name_that_is_longer_than_any_column";
+    let longest = message(name, "x", "");
     for columns in [None, Some(80)] {
         let line = lines(&mut printer(columns, false, false), &longest)[0].clone();
         assert!(
@@ -120,16 +125,12 @@ fn long_names_have_room_where_there_is_some() {
 
 #[test]
 fn a_sentence_continues_on_further_lines() {
-    let text = "   0.660 #1      ! out-of-range: a value outside its range: receivers may drop it".to_owned();
-    let layout = Layout {
-        time: 8,
-        session: 12,
-        arrow: 12,
-        indent: 19,
-        ..Layout::default()
+    let kind = CellKind::Sentence(Severity::Warning);
+    let sentence = |text: &str| {
+        let draft = draft(660_000, 1).cell(kind, "     ").wrapped();
+        draft.cell(kind, text).row(Kind::Warning)
     };
-    let kind = Kind::Warning;
-    let row = Row { kind, text, layout };
+    let row = sentence("! out-of-range: a value outside its range: receivers may drop it");
     let shown = lines(&mut printer(Some(60), false, false), &row);
     assert_eq!(
         shown,
@@ -145,15 +146,14 @@ fn a_sentence_continues_on_further_lines() {
         let joined: String = plain.join("").split_whitespace().collect();
         assert_eq!(
             joined,
-            row.text
+            row.text()
                 .replace("0.660", "12.418")
                 .split_whitespace()
                 .collect::<String>()
         );
     }
     // A word longer than a line is broken.
-    let mut bytes = row.clone();
-    bytes.text = format!("   0.660 #1      data {}", "ab".repeat(100));
+    let bytes = sentence(&format!("data {}", "ab".repeat(100)));
     let shown = lines(&mut printer(Some(60), false, false), &bytes);
     let joined: String = shown.join("").split_whitespace().collect();
     assert!(joined.ends_with(&"ab".repeat(100)), "{shown:?}");
@@ -165,12 +165,32 @@ fn a_sentence_continues_on_further_lines() {
 
 #[test]
 fn colours_are_those_of_the_parts() {
-    let shown = lines(&mut printer(Some(200), true, false), &row("x !lint"));
+    let shown = lines(
+        &mut printer(Some(200), true, false),
+        &message("sv_motd", "x", " !lint"),
+    );
     assert!(shown[0].contains("\x1b[2m  12.418\x1b[0m"), "{shown:?}");
     assert!(shown[0].contains("\x1b[35m s→c\x1b[0m"), "{shown:?}");
     assert!(shown[0].contains("\x1b[33m !lint\x1b[0m"), "{shown:?}");
-    let plain = lines(&mut printer(Some(200), false, false), &row("x !lint"));
+    let plain = lines(
+        &mut printer(Some(200), false, false),
+        &message("sv_motd", "x", " !lint"),
+    );
     assert_eq!(without_escapes(&shown[0]), plain[0]);
+}
+
+#[test]
+fn a_sentence_has_the_colour_of_its_severity() {
+    for (severity, escape) in [
+        (Severity::Error, "\x1b[31m"),
+        (Severity::Warning, "\x1b[33m"),
+        (Severity::Info, "\x1b[2m"),
+    ] {
+        let row = draft(660_000, 1).cell(CellKind::Sentence(severity), "     x");
+        let shown = lines(&mut printer(Some(200), true, false), &row.row(Kind::Warning));
+        let expected = format!("\x1b[2m  12.418\x1b[0m\x1b[2m #1 \x1b[0m{escape}     x\x1b[0m");
+        assert_eq!(shown, [expected]);
+    }
 }
 
 #[test]

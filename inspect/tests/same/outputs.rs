@@ -127,7 +127,7 @@ impl Outputs {
                 ..Style::default()
             };
             for row in rows(&decoded, style) {
-                self.line("selected", &row.text);
+                self.line("selected", row.text());
             }
         }
     }
@@ -142,7 +142,7 @@ impl Outputs {
             ..Style::default()
         };
         for row in rows(decoded, style) {
-            self.line("rows", &row.text);
+            self.line("rows", row.text());
         }
         let style = Style {
             json: true,
@@ -159,7 +159,7 @@ impl Outputs {
         while let Some(due) = self.whole.due(before) {
             let mut text = String::new();
             for row in rows(&due, Style::default()) {
-                let _infallible = write!(text, "{} ", row.text);
+                let _infallible = write!(text, "{} ", row.text());
             }
             self.line("due", &text);
         }

@@ -123,7 +123,7 @@ impl Contents {
                     title: "event".to_owned(),
                     lines: row::render(decoded, line, style)
                         .into_iter()
-                        .map(|row| fact("", row.text.trim().to_owned()))
+                        .map(|row| fact("", row.text().trim().to_owned()))
                         .collect(),
                     ..Self::default()
                 },

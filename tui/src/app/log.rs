@@ -46,7 +46,7 @@ impl Log {
         for row in rows {
             self.push(LogLine {
                 kind: row.kind,
-                text: row.text,
+                text: row.into_text(),
             });
         }
         true
@@ -69,7 +69,7 @@ impl Log {
     pub fn gap(&mut self, lost: u64) {
         self.push(LogLine {
             kind: Kind::Warning,
-            text: row::gap(lost).text,
+            text: row::gap(lost).into_text(),
         });
     }
 

@@ -228,7 +228,7 @@ pub(crate) fn text_of(row: &Row, app: &App) -> String {
             format!("{} {outcome} {gist} {}", reading.label(message), notes.join(" "))
         }
         (Row::Line(decoded, line), None) => other_text(decoded, line, app),
-        (Row::Gap(lost), _) => row::gap(*lost).text,
+        (Row::Gap(lost), _) => row::gap(*lost).into_text(),
         (Row::Log(_, _, text), _) => text.to_string(),
     }
 }
@@ -245,7 +245,11 @@ fn row(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) {
                 put(buffer, area, &line);
             }
         }
-        Row::Gap(lost) => put(buffer, area, &Line::styled(row::gap(*lost).text, theme.warning())),
+        Row::Gap(lost) => put(
+            buffer,
+            area,
+            &Line::styled(row::gap(*lost).into_text(), theme.warning()),
+        ),
         Row::Log(_, _, text) => {
             let line = Line::from(vec![
                 Span::styled(start.to_owned(), theme.quiet()),
@@ -366,13 +370,7 @@ fn fold(buffer: &mut Buffer, area: Rect, fold: Fold<'_>, app: &App) {
 /// Returns the text of a line about a session, a notice or a datagram, without time and session.
 fn other_text(decoded: &DecodedEvent, line: &lines::Line, app: &App) -> String {
     let rows = row::render(decoded, line, app.look.style);
-    let text = rows.into_iter().next().map(|row| row.text).unwrap_or_default();
-    // The text begins with two columns: the time and the session.
-    let mut rest = text.trim_start();
-    for _ in 0..2 {
-        rest = rest.split_once(' ').map_or("", |(_, rest)| rest.trim_start());
-    }
-    rest.to_owned()
+    rows.first().map(teetap_inspect::Row::body).unwrap_or_default()
 }
 
 /// Returns the columns of the time and the session. `above` returns the time of the row above.

@@ -20,7 +20,7 @@ fn joins(path: &Path) -> (Vec<String>, Vec<Join>) {
     while let Some(item) = playback.read().unwrap() {
         let Item::Event(event) = item else { continue };
         while let Some(due) = decoder.due(event.at) {
-            stalls.push(row::rows(&due, Style::default()).remove(0).text);
+            stalls.push(row::rows(&due, Style::default()).remove(0).into_text());
         }
         joins.extend(decoder.decode(event).joined);
     }

@@ -297,7 +297,7 @@ impl Play {
             if !matches!(decoded.event.what, EventKind::Notice(Notice::LoginStalled { .. })) {
                 continue;
             }
-            let row = row::rows(&decoded, Style::default()).remove(0).text;
+            let row = row::rows(&decoded, Style::default()).remove(0).into_text();
             let (_, text) = row.split_once("#1  ").unwrap();
             self.stalls.push((decoded.event.at, text.to_owned()));
         }

@@ -97,7 +97,7 @@ fn step(buffer: &mut Buffer, area: Rect, app: &App, step: &LadderLine, scratch: 
         LadderLine::Gap(lost) => put(
             buffer,
             area,
-            &Line::styled(row::gap(*lost).text, app.look.theme.warning()),
+            &Line::styled(row::gap(*lost).into_text(), app.look.theme.warning()),
         ),
     }
 }
@@ -140,20 +140,12 @@ fn change(buffer: &mut Buffer, area: Rect, app: &App, decoded: &DecodedEvent) {
         kind => app.look.theme.for_kind(kind),
     };
     time(buffer, area, decoded.event.at, app.look.theme);
-    // The text begins with time and session, which are drawn elsewhere.
-    let text = row
-        .text
-        .trim_start()
-        .splitn(3, ' ')
-        .nth(2)
-        .unwrap_or_default()
-        .trim_start();
     let place = Rect {
         x: area.x + TIME,
         width: area.width.saturating_sub(TIME),
         ..area
     };
-    put(buffer, place, &Line::styled(text.to_owned(), colour));
+    put(buffer, place, &Line::styled(row.body(), colour));
 }
 
 fn time(buffer: &mut Buffer, area: Rect, at: Time, theme: Theme) {
