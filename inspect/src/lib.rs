@@ -17,6 +17,7 @@
 
 mod after;
 pub mod both_legs;
+mod cells;
 pub mod control;
 pub mod decoder;
 pub mod diff;
@@ -35,7 +36,6 @@ mod history_filter;
 pub mod joins;
 pub mod jsonl;
 pub mod judge;
-mod layout;
 pub mod lines;
 mod matcher;
 mod meant;

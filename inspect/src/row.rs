@@ -22,7 +22,7 @@ use crate::{
     transit::Transits,
 };
 
-pub use crate::layout::{Cell, CellKind, Draft, Row, Seconds, Start, arrow};
+pub use crate::cells::{Cell, CellKind, Draft, Row, Seconds, Start, arrow};
 
 /// Returns the rows of an event that a style shows.
 #[must_use]
