@@ -158,9 +158,12 @@ fn plain<'e>(
         return None;
     };
     let message = lines.message(index)?;
-    let is_passed = message.rules.is_empty() && message.marks.is_empty() && message.done.word().is_none();
+    let is_passed = message.handling.rules.is_empty()
+        && message.handling.marks.is_empty()
+        && message.handling.done.word().is_none();
     let is_kept = message
-        .snapshot()
+        .completed
+        .view()
         .is_none_or(|snapshot| snapshot.fate == Fate::Kept);
     // A delay alone is not unusual.
     let is_linked = datagram.link.iter().any(|transit| {
@@ -170,8 +173,8 @@ fn plain<'e>(
         && is_passed
         && is_kept
         && !is_linked
-        && !message.vital
-        && matches!(message.origin, Origin::Peer | Origin::Proxy)
+        && !message.transport.vital
+        && matches!(message.handling.origin, Origin::Peer | Origin::Proxy)
         && lines.marks(message, with_datagram, style).is_empty();
     Some(message).filter(|_| is_plain)
 }

@@ -49,7 +49,7 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
             let there = reading
                 .messages
                 .iter()
-                .filter(|message| message.origin == Origin::Peer);
+                .filter(|message| message.handling.origin == Origin::Peer);
             (chunks(reading.num_chunks.into()), there.count().to_string())
         }
         Code::ChunkTruncated => truncated(reading, datagram.proto, note),

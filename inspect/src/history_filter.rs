@@ -46,7 +46,11 @@ impl HistoryFilter {
         let Some(reading) = reading else {
             return Vec::new();
         };
-        let mut passes: Vec<bool> = reading.messages.iter().map(|message| message.shown).collect();
+        let mut passes: Vec<bool> = reading
+            .messages
+            .iter()
+            .map(|message| message.visibility.shown)
+            .collect();
         if passes.is_empty() {
             passes.push(reading.shown);
         }

@@ -163,7 +163,7 @@ impl<'e> EventLines<'e> {
                 kind => kind,
             };
             let about = About::Message { index, with_datagram };
-            if message.marks.is_empty() {
+            if message.handling.marks.is_empty() {
                 self.push(style, kind, about);
             } else {
                 // A rule of the user marked this message, so no verbosity hides it.
@@ -173,7 +173,7 @@ impl<'e> EventLines<'e> {
             if style.verbosity >= Verbosity::Bytes && !style.json {
                 self.push(style, kind, About::Whole(index));
             }
-            if style.items && !style.json && message.snapshot().is_some() {
+            if style.items && !style.json && message.completed.view().is_some() {
                 self.push(style, Kind::Traffic, About::Items(index));
             }
         }
@@ -208,7 +208,7 @@ impl<'e> EventLines<'e> {
     #[must_use]
     pub fn marks(&self, message: &Message, with_datagram: bool, style: Style) -> Vec<Note> {
         let mut notes = self.notes(message, with_datagram);
-        if style.verbosity < Verbosity::Datagrams && !message.reads_notes {
+        if style.verbosity < Verbosity::Datagrams && !message.visibility.reads_notes {
             notes.retain(|note| note.code.severity() >= Severity::Warning);
         }
         notes

@@ -106,7 +106,9 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
             }
         }
         (About::Items(index), _, _) => {
-            let snapshot = lines.message(*index).and_then(|message| message.changes(style));
+            let snapshot = lines
+                .message(*index)
+                .and_then(|message| message.completed.changes(style));
             if let Some(completed) = snapshot {
                 let items = snapshot::lines(&completed, style.secrets);
                 items
@@ -350,7 +352,7 @@ impl fmt::Display for Range {
 /// Returns `V` for a vital message, `R` for a vital message with the resend flag, and `-` for others.
 #[must_use]
 pub fn flag(message: &Message) -> char {
-    match (message.vital, message.resend) {
+    match (message.transport.vital, message.transport.resend) {
         (true, true) => 'R',
         (true, false) => 'V',
         (false, _) => '-',
@@ -361,7 +363,7 @@ pub fn flag(message: &Message) -> char {
 /// for a message that is not vital.
 #[must_use]
 pub fn seq(message: &Message) -> String {
-    match (message.seq, message.seq_out) {
+    match (message.transport.seq, message.transport.seq_out) {
         (Some(came), Some(left)) if came != left => format!("{}→{}", came.get(), left.get()),
         (None, Some(left)) => format!("→{}", left.get()),
         (Some(came), _) => came.get().to_string(),
@@ -379,19 +381,19 @@ fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style
     let spare = NAME.saturating_sub(seq.chars().count().saturating_sub(4));
     let draft = draft.push(format_args!("{flag} {seq:>4} "));
     let draft = draft.name(&reading.label(message), spare);
-    let mut draft = draft.size(message.range().len());
+    let mut draft = draft.size(message.ranges.range().len());
     if let Some(word) = message.outcome() {
         draft = draft.push(' ').push(word);
     }
-    for mark in &message.marks {
+    for mark in &message.handling.marks {
         draft = draft.push(" #").push(mark);
     }
-    draft = match message.origin {
+    draft = match message.handling.origin {
         // The direction column already shows that a message is between the proxy and one peer.
         Origin::Peer | Origin::Proxy => draft,
         origin => draft.push(format_args!(" by the {origin}")),
     };
-    let gist = match message.changes(style) {
+    let gist = match message.completed.changes(style) {
         Some(snapshot) => snapshot.to_string(),
         None => reading.gist(message, style.secrets),
     };

@@ -164,7 +164,7 @@ impl<'a> Noted<'a> {
     /// Returns true if an invalid snapshot is explained again, because fewer causes fit all of the consecutive invalid
     /// snapshots.
     fn knows_more(&self, code: Code) -> bool {
-        let diagnosis = self.message.and_then(|message| message.diagnosis(code));
+        let diagnosis = self.message.and_then(|message| message.completed.diagnosis(code));
         diagnosis.is_some_and(|diagnosis| diagnosis.crc.is_some() && diagnosis.row.count == AGAIN)
     }
 
@@ -175,7 +175,9 @@ impl<'a> Noted<'a> {
         if let Some(detail) = detail.filter(|detail| detail.fact != Fact::Form) {
             return Some(detail.to_string());
         }
-        let diagnosis = self.message.and_then(|message| message.diagnosis(note.code));
+        let diagnosis = self
+            .message
+            .and_then(|message| message.completed.diagnosis(note.code));
         if let Some(diagnosis) = diagnosis {
             return Some(diagnosis.to_string());
         }
@@ -210,14 +212,14 @@ impl<'a> Noted<'a> {
                 Some(with(format!("a first byte of {first:02x}"), Some(format!("{marked:02x}"))))
             }
             Code::SnapNearLimit => {
-                let snapshot = self.message?.snapshot()?;
+                let snapshot = self.message?.completed.view()?;
                 let (items, parts) = (snapshot.counts.items, snapshot.parts);
                 Some(format!(
                     "got {items} items in {parts} part{}",
                     if parts == 1 { "" } else { "s" }
                 ))
             }
-            Code::SnapIdReused => reused(&self.message?.snapshot()?),
+            Code::SnapIdReused => reused(&self.message?.completed.view()?),
             Code::SnapEmptyUnacked => Some(
                 "got acks of older snapshots while empty ones were the newest, expected an ack of the newest"
                     .to_owned(),
@@ -230,11 +232,11 @@ impl<'a> Noted<'a> {
                 let tick = varint::decode(data.get(note.at..note.at + note.len)?)?.value;
                 Some(format!("got tick {tick}, expected one after the acked snapshot"))
             }
-            Code::SnapAgain | Code::SnapLate if self.message?.snapshot().is_some() => {
-                Some(format!("got tick {}", self.message?.snapshot()?.tick))
+            Code::SnapAgain | Code::SnapLate if self.message?.completed.view().is_some() => {
+                Some(format!("got tick {}", self.message?.completed.view()?.tick))
             }
-            Code::SnapNoBase if self.message?.snapshot().is_some() => {
-                let snapshot = self.message?.snapshot()?;
+            Code::SnapNoBase if self.message?.completed.view().is_some() => {
+                let snapshot = self.message?.completed.view()?;
                 let base = snapshot.base?;
                 Some(format!("got tick {} relative to tick {base}", snapshot.tick))
             }

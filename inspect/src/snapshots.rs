@@ -140,7 +140,7 @@ mod tests {
             let Item::Event(event) = item else { continue };
             let decoded = decoder.decode(event);
             let messages = decoded.reading.iter().flat_map(|reading| &reading.messages);
-            for completed in messages.filter_map(|message| message.snapshot()) {
+            for completed in messages.filter_map(|message| message.completed.view()) {
                 assert_eq!(completed.items().count(), 0);
                 let shared = snapshots.get(decoded.event.session.unwrap()).unwrap();
                 let shared = shared.view();

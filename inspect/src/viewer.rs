@@ -17,7 +17,7 @@ impl Viewer {
     #[must_use]
     pub const fn reads_notes(self, message: &Message) -> bool {
         match self {
-            Self::Run | Self::Subscriber(_) => message.reads_notes,
+            Self::Run | Self::Subscriber(_) => message.visibility.reads_notes,
             Self::Everything => false,
         }
     }
@@ -26,9 +26,9 @@ impl Viewer {
     #[must_use]
     pub const fn shows(self, message: &Message) -> bool {
         match self {
-            Self::Run => message.shown,
+            Self::Run => message.visibility.shown,
             Self::Everything => true,
-            Self::Subscriber(slot) => slot.is_in(message.subscribers),
+            Self::Subscriber(slot) => slot.is_in(message.visibility.subscribers),
         }
     }
 }

@@ -5,7 +5,10 @@
 use std::fs;
 
 use teetap_capture::{Item, Playback};
-use teetap_inspect::{Decoder, Message, Reading};
+use teetap_inspect::{
+    Decoder, Message, Reading,
+    reading::{Handling, Transport},
+};
 use teetap_proxy::session::{Datagram, Event, EventKind};
 use teetap_rules::Filter;
 use teetap_wire::{
@@ -100,7 +103,11 @@ fn nothing_is_missed_by_following_less() {
                         assert_eq!(described(whole.as_ref()), described(reading.as_ref()), "{filter}");
                         match reading {
                             Some(reading) => {
-                                shown += reading.messages.iter().filter(|message| message.shown).count();
+                                shown += reading
+                                    .messages
+                                    .iter()
+                                    .filter(|message| message.visibility.shown)
+                                    .count();
                                 fast.recycle(reading);
                             }
                             None => hidden += 1,
@@ -126,7 +133,7 @@ fn described(reading: Option<&Reading>) -> Option<String> {
         notes,
         ..
     } = reading;
-    let shown = reading.messages.iter().filter(|message| message.shown);
+    let shown = reading.messages.iter().filter(|message| message.visibility.shown);
     let messages: Vec<String> = shown.map(|message| of_message(reading, message)).collect();
     Some(format!(
         "{size:?} {flags:?} {ack:?} {ack_out:?} {notes:?} {messages:#?}"
@@ -136,15 +143,19 @@ fn described(reading: Option<&Reading>) -> Option<String> {
 fn of_message(reading: &Reading, message: &Message) -> String {
     let Message {
         layer,
+        transport,
+        handling,
+        notes,
+        ..
+    } = message;
+    let Transport {
         vital,
         resend,
         seq,
         seq_out,
-        done,
-        origin,
-        notes,
         ..
-    } = message;
+    } = transport;
+    let Handling { done, origin, .. } = handling;
     // Notes about acks of snapshots exist only if snapshots are tracked.
     let notes: Vec<_> = notes
         .iter()
@@ -153,7 +164,7 @@ fn of_message(reading: &Reading, message: &Message) -> String {
     format!(
         "{} {layer:?} {vital} {resend} {seq:?} {seq_out:?} {done:?} {origin:?} {:?} {:?} {notes:?} {:?} {:?}",
         reading.label(message),
-        message.range(),
+        message.ranges.range(),
         message.id,
         reading.json(message, Secrets::Show),
         reading.data(message),

@@ -200,7 +200,7 @@ impl Viewer {
                 }
             };
             let messages = decoded.reading.iter().flat_map(|reading| &reading.messages);
-            for snapshot in messages.filter_map(|message| message.snapshot()) {
+            for snapshot in messages.filter_map(|message| message.completed.view()) {
                 let session = decoded.event.session.unwrap().0;
                 assert_eq!((snapshot.fate, snapshot.crc_ok()), (Fate::Kept, Some(true)));
                 assert_eq!(snapshot.notes.iter().count(), 0);
@@ -221,7 +221,7 @@ fn items_that_are_not_shown_are_not_kept() {
     for _ in 0..3 * TRIP {
         let [snapshot, ack] = game.step();
         let reading = decoder.decode(snapshot).reading.unwrap();
-        let snapshot = reading.messages[0].snapshot().unwrap();
+        let snapshot = reading.messages[0].completed.view().unwrap();
         assert_eq!((snapshot.fate, snapshot.crc_ok()), (Fate::Kept, Some(true)));
         assert_eq!((snapshot.counts.items, snapshot.items().count()), (16, 0));
         let _ack = decoder.decode(ack);

@@ -144,8 +144,10 @@ fn units(decoded: &DecodedEvent, style: Style, plain: &mut Lines) -> Vec<Unit> {
     let mut start = Vec::new();
     for line in &lines.list {
         let matches = match line.about {
-            About::Message { index, .. } => lines.message(index).is_some_and(|message| message.shown),
-            About::Connless => lines.message(0).is_some_and(|message| message.shown),
+            About::Message { index, .. } => lines
+                .message(index)
+                .is_some_and(|message| message.visibility.shown),
+            About::Connless => lines.message(0).is_some_and(|message| message.visibility.shown),
             About::Items(_) | About::Whole(_) => {
                 if let Some(unit) = units.last_mut() {
                     render(line, false, &mut unit.text);

@@ -89,10 +89,10 @@ fn matches(condition: &str, decoder: &mut Decoder, event: Event) -> [usize; 2] {
         let name = message.def.map_or("unknown", |def| &*def.name);
         assert_eq!(
             !placed.rules.is_empty(),
-            message.shown,
+            message.visibility.shown,
             "{condition}: {name}, {at}"
         );
-        counts = [counts[0] + usize::from(message.shown), counts[1] + 1];
+        counts = [counts[0] + usize::from(message.visibility.shown), counts[1] + 1];
     }
     counts
 }

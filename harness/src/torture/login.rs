@@ -45,7 +45,7 @@ impl LoginMessage {
         Some(Self {
             dir: datagram.dir,
             name: format!("{class}.{name}"),
-            vital: message.vital,
+            vital: message.transport.vital,
             is_control: class == "ctrl",
             proto: datagram.proto,
         })

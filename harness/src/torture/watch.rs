@@ -188,8 +188,12 @@ impl Watched {
             self.old.message(at, message.name, datagram.leg);
         }
         let place = (session, datagram.dir);
-        let is_held = message.done == MessageOutcome::Placed(Action::Hold);
-        self.order(place, message.name, (is_control, is_held, message.origin));
+        let is_held = message.handling.done == MessageOutcome::Placed(Action::Hold);
+        self.order(
+            place,
+            message.name,
+            (is_control, is_held, message.handling.origin),
+        );
     }
 
     /// Records the order of the messages of one direction: the message that a rule holds, and those after it.

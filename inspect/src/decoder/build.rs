@@ -171,11 +171,9 @@ impl<'a> Build<'a> {
         let whole = MessageOutcome::whole(datagram);
         if let Some(control) = packet.control() {
             let placed = datagram.placed.first();
-            let message = Message {
-                done: placed.map_or(whole, |placed| MessageOutcome::Placed(placed.action)),
-                data: 0..packet.payload.len(),
-                ..self.control(control, packet)
-            };
+            let mut message = self.control(control, packet);
+            message.handling.done = placed.map_or(whole, |placed| MessageOutcome::Placed(placed.action));
+            message.ranges.data = 0..packet.payload.len();
             self.reading.messages.push(message);
             return;
         }
@@ -205,18 +203,18 @@ impl<'a> Build<'a> {
             };
             let counted = self.count(seen.as_ref(), &piece);
             let mut message = self.chunk(&piece, delivered, counted.is_first, packet);
-            (message.seq, message.done) = (chunk.header.vital, done);
-            message.expected_seq = counted.expected;
+            (message.transport.seq, message.handling.done) = (chunk.header.vital, done);
+            message.transport.expected_seq = counted.expected;
             if let Some(placed) = datagram
                 .placed
                 .get(index)
                 .filter(|placed| !placed.rules.is_empty())
             {
-                message.rules = self.decoder.rule_names(&placed.rules);
-                message.marks.clone_from(&placed.marks);
+                message.handling.rules = self.decoder.rule_names(&placed.rules);
+                message.handling.marks.clone_from(&placed.marks);
             }
-            message.at = chunk.end() - chunk.data.len();
-            message.data = message.at..chunk.end();
+            message.ranges.at = chunk.end() - chunk.data.len();
+            message.ranges.data = message.ranges.at..chunk.end();
             let claimed = self.claim_notes(chunk.at..chunk.end());
             message.notes.extend(claimed);
             self.note_meant(&mut message, chunk.data);
@@ -254,7 +252,7 @@ impl<'a> Build<'a> {
             dir,
             to_ddnet: message.for_ddnet,
             awaited,
-            vital: message.vital,
+            vital: message.transport.vital,
             data,
         };
         let notes = &message.notes;
@@ -267,7 +265,7 @@ impl<'a> Build<'a> {
                 None => return,
             },
         };
-        let at = message.at;
+        let at = message.ranges.at;
         message.notes.insert(0, Note { code, at, len: 1 });
         self.reading.details.push(Detail {
             code,
@@ -314,9 +312,9 @@ impl<'a> Build<'a> {
                     self.decoder.streams().made(session, datagram.dir, seq);
                 }
                 let mut message = self.chunk(&piece, false, None, packet);
-                message.seq = None;
+                message.transport.seq = None;
                 if received {
-                    message.origin = Origin::Rule;
+                    message.handling.origin = Origin::Rule;
                 }
                 self.push_made(message, chunk.data, chunk.end() - chunk.data.len());
             }
@@ -327,7 +325,7 @@ impl<'a> Build<'a> {
     fn push_made(&mut self, mut message: Message, data: &[u8], at: usize) {
         let start = self.reading.bytes.len();
         self.reading.bytes.extend_from_slice(data);
-        (message.data, message.at) = (start..self.reading.bytes.len(), at);
+        (message.ranges.data, message.ranges.at) = (start..self.reading.bytes.len(), at);
         self.reading.messages.push(message);
     }
 
@@ -336,10 +334,10 @@ impl<'a> Build<'a> {
     fn was_received(&self, chunk: &chunk::Chunk<'_>) -> bool {
         let reading = &self.reading;
         reading.messages.iter().any(|message| match chunk.header.vital {
-            Some(seq) => message.seq.is_some() && message.seq_out == Some(seq),
+            Some(seq) => message.transport.seq.is_some() && message.transport.seq_out == Some(seq),
             None => {
-                !message.vital
-                    && match message.done {
+                !message.transport.vital
+                    && match message.handling.done {
                         MessageOutcome::Placed(Action::Pass) => reading.data(message) == chunk.data,
                         MessageOutcome::Placed(Action::Edit) => true,
                         _ => false,
@@ -424,11 +422,10 @@ impl<'a> Build<'a> {
     fn control(&mut self, control: Control<'_>, packet: &Packet<'_>) -> Message {
         let place = place(self.at, self.session, self.datagram, packet, &self.reading.notes);
         let records = &mut self.reading.records;
-        Message {
-            id: Some(control.id().into()),
-            origin: self.datagram.origin,
-            ..self.decoder.control(place, control, packet.payload, records)
-        }
+        let mut message = self.decoder.control(place, control, packet.payload, records);
+        message.id = Some(control.id().into());
+        message.handling.origin = self.datagram.origin;
+        message
     }
 
     fn chunk(
@@ -449,7 +446,7 @@ impl<'a> Build<'a> {
             data: chunk.data,
         };
         let mut message = self.decoder.chunk(place, chunk, &mut self.reading.records);
-        message.origin = self.datagram.origin;
+        message.handling.origin = self.datagram.origin;
         message
     }
 }
@@ -527,9 +524,9 @@ pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> 
     let parsed = Parsed::parse(&connless.bytes);
     let mut message = decoder.connless(at, connless, parsed, &mut reading.records);
     let len = parsed.map_or(connless.bytes.len(), |parsed| parsed.data().len());
-    message.at = connless.bytes.len() - len;
-    message.data = message.at..connless.bytes.len();
-    message.done = if connless.forwarded {
+    message.ranges.at = connless.bytes.len() - len;
+    message.ranges.data = message.ranges.at..connless.bytes.len();
+    message.handling.done = if connless.forwarded {
         MessageOutcome::Placed(Action::Pass)
     } else {
         MessageOutcome::Discarded

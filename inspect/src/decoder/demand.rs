@@ -187,7 +187,7 @@ impl Decoder {
     /// Returns the reading if any watcher displays part of it. Otherwise recycles its buffers and returns `None`.
     pub(crate) fn keep_shown(&mut self, reading: Reading) -> Option<Reading> {
         let all = self.demand.everything || !self.is_choosy() || self.select.insatiable() != 0;
-        let is_shown = reading.shown || reading.messages.iter().any(|message| message.shown);
+        let is_shown = reading.shown || reading.messages.iter().any(|message| message.visibility.shown);
         if all || is_shown || reading.subscribers() != 0 {
             return Some(reading);
         }

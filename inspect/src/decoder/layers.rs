@@ -17,7 +17,7 @@ use teetap_wire::{
 use super::Decoder;
 use crate::{
     place::{Chunk, SeenAt},
-    reading::{Layer, Message},
+    reading::{Layer, Message, Transport, Visibility},
 };
 
 impl Decoder {
@@ -33,9 +33,12 @@ impl Decoder {
         let mut message = Message {
             id: id.map(|id| id.id),
             uuid: id.and_then(|id| id.uuid),
-            vital: chunk.seq.is_some(),
-            resend: chunk.resend,
-            seq_out: chunk.seq_out,
+            transport: Transport {
+                vital: chunk.seq.is_some(),
+                resend: chunk.resend,
+                seq_out: chunk.seq_out,
+                ..Transport::default()
+            },
             ..Message::new(layer, def)
         };
         let view = MessageView {
@@ -143,9 +146,12 @@ impl Decoder {
                 len: connless.bytes.len(),
             };
             return Message {
-                shown,
-                subscribers,
-                decoded: true,
+                visibility: Visibility {
+                    shown,
+                    subscribers,
+                    decoded: true,
+                    ..Visibility::default()
+                },
                 notes: if notes.is_empty() {
                     vec![unknown]
                 } else {
@@ -163,7 +169,7 @@ impl Decoder {
         };
         let mut message = Message::new(Layer::Connless, def);
         self.read(&mut message, &view, records);
-        if message.decoded {
+        if message.visibility.decoded {
             message.notes.extend(notes);
         }
         message

@@ -39,13 +39,14 @@ impl Decoder {
         let fields = self.contexts.of_session(view.session).fields(view, buffer);
         self.contexts.observe(view, &fields);
         let context = self.contexts.of_session(view.session);
-        message.shown = self.select.decide(view, &fields, context);
+        message.visibility.shown = self.select.decide(view, &fields, context);
         let by = self.select.ended.as_ref();
         self.end.on_match(by, view, || message.label(view.data));
-        message.subscribers = self.select.subscribed(view, &fields, context);
-        message.reads_notes = self.select.reads_notes(message.subscribers);
-        message.decoded = message.shown || message.subscribers != 0 || self.demand.everything;
-        if message.decoded {
+        let visibility = &mut message.visibility;
+        visibility.subscribers = self.select.subscribed(view, &fields, context);
+        visibility.reads_notes = self.select.reads_notes(visibility.subscribers);
+        visibility.decoded = visibility.is_wanted() || self.demand.everything;
+        if visibility.decoded {
             let start = records.len();
             let notes = match fields.fields() {
                 Some(fields) => {
@@ -59,7 +60,7 @@ impl Decoder {
                     *self.buffers.unknown.notes()
                 }
             };
-            message.records = start..records.len();
+            message.ranges.records = start..records.len();
             add_notes(message, notes, view);
             message.notes.extend(context.notes().iter());
             if self.demand.gists && message.def.is_some_and(names_players) {
@@ -69,8 +70,8 @@ impl Decoder {
                 self.snapshots.add_to(message, snapshot, view, self.registry);
             }
             // An invalid snapshot always has a note, so messages without notes need no diagnosis.
-            if !message.notes.is_empty() && (message.shown || message.subscribers != 0) {
-                message.diagnosis = self.contexts.diagnose(view).map(Box::new);
+            if !message.notes.is_empty() && message.visibility.is_wanted() {
+                message.completed.diagnosis = self.contexts.diagnose(view).map(Box::new);
             }
         }
         self.contexts.learn(view, &fields);

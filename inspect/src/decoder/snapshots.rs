@@ -47,14 +47,14 @@ impl SnapshotViews {
         if let (Some(previous), Some(session)) = (&mut self.previous, view.session)
             && let Some(since) = previous.compare(session, &snapshot)
         {
-            message.since = Some(Box::new(self.shown(since)));
+            message.completed.since = Some(Box::new(self.shown(since)));
         }
         if self.measures {
-            message.items = snapshot::measure(&snapshot.view(), registry, view.proto);
+            message.completed.items = snapshot::measure(&snapshot.view(), registry, view.proto);
         }
         let snapshot = self.shown(snapshot);
         message.notes.extend(data_notes(&snapshot));
-        message.snapshot = Some(Box::new(snapshot));
+        message.completed.snapshot = Some(Box::new(snapshot));
     }
 
     /// Removes the items of a snapshot unless they are shown.

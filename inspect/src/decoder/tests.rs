@@ -76,7 +76,7 @@ fn secrets_are_dots_unless_shown_on_request() {
         [version, ("password", r#""hunter2""#.to_owned(), 5, 8)]
     );
     // The data begins after the 3-byte chunk header.
-    assert_eq!((info.range(), reading.data(info)), (3..16, INFO));
+    assert_eq!((info.ranges.range(), reading.data(info)), (3..16, INFO));
 }
 
 /// Returns the notes of each message that a decoder shows.
@@ -84,7 +84,7 @@ fn notes(decoder: &mut Decoder, dir: Dir, data: &[u8]) -> Vec<Vec<Code>> {
     let shown = read(decoder, dir, data);
     let messages = shown.iter().flat_map(|reading| &reading.messages);
     messages
-        .filter(|message| message.shown)
+        .filter(|message| message.visibility.shown)
         .map(|message| message.notes.iter().map(|note| note.code).collect())
         .collect()
 }

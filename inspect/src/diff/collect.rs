@@ -294,7 +294,7 @@ impl Collector {
         for message in reading
             .messages
             .iter()
-            .filter(|message| message.origin == Origin::Peer)
+            .filter(|message| message.handling.origin == Origin::Peer)
         {
             self.message(at, datagram, &reading, message);
             let is_last =
@@ -325,7 +325,7 @@ impl Collector {
         }
         let kept = entry.map_or(Vital::Counted, Vital::Message);
         let mut out = Vec::new();
-        match message.seq {
+        match message.transport.seq {
             Some(seq) => self.order(dir).push(seq, kept, &mut out),
             None => out.push(kept),
         }
@@ -367,15 +367,16 @@ impl Collector {
         let is_snapshot = SNAPSHOT_FORMS.contains(&&*name);
         let counted = if is_snapshot { SNAPSHOTS } else { &*name };
         let ignore = &self.options.ignore;
-        if !message.shown || ignore.message(&name) || ignore.message(counted) {
+        if !message.visibility.shown || ignore.message(&name) || ignore.message(counted) {
             return None;
         }
         let (dir, frame) = (datagram.dir, datagram.ends.frame);
         let side = self.side.as_mut()?;
         let is_counted = message.def.is_some_and(|def| def.frequency > Frequency::Event);
         if is_snapshot || is_counted {
-            side.count(dir, counted, message.vital, (at, frame));
+            side.count(dir, counted, message.transport.vital, (at, frame));
             if let Some(snapshot) = message
+                .completed
                 .snapshot
                 .as_deref()
                 .filter(|shot| shot.fate() == Fate::Kept)
@@ -398,7 +399,7 @@ impl Collector {
             at,
             frame,
             layer: message.layer,
-            vital: message.vital,
+            vital: message.transport.vital,
             fields: fields(reading, message, ignore, self.options.secrets),
             name: name.into(),
         })

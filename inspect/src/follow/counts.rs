@@ -121,7 +121,7 @@ impl Counts {
             }
             let bytes = reading.data(message).len() as u64;
             self.messages.entry(key).or_default().add(at, bytes);
-            for item in message.items() {
+            for item in message.completed.items() {
                 self.item(item);
             }
         }

@@ -234,15 +234,15 @@ impl Followed {
     fn numbers(&mut self, at: Time, dir: Dir, message: &Message, ties: &mut Ties) {
         let (from, to) = (dir.sender(), dir.receiver());
         let placed = matches!(
-            message.done,
+            message.handling.done,
             MessageOutcome::Placed(Action::Pass | Action::Edit | Action::Repeat)
         );
-        let left = message.vital && placed;
-        if let Some(seq) = message.seq {
+        let left = message.transport.vital && placed;
+        if let Some(seq) = message.transport.seq {
             let first = self.way(dir).first(seq);
             let leg = self.leg_mut(from);
             leg.vital += 1;
-            if message.resend {
+            if message.transport.resend {
                 leg.resends += 1;
                 ties.resends.push(Resend {
                     seq,
@@ -263,24 +263,24 @@ impl Followed {
         if left {
             let leg = self.leg_mut(to);
             leg.vital += 1;
-            leg.resends += u64::from(message.resend);
+            leg.resends += u64::from(message.transport.resend);
             // A resend by the proxy itself replaces a copy that was lost on this leg.
-            leg.lost += u64::from(message.resend && message.origin == Origin::Proxy);
+            leg.lost += u64::from(message.transport.resend && message.handling.origin == Origin::Proxy);
         }
-        if let Some(seq) = message.seq_out.filter(|_| left) {
-            self.leg_mut(to).on_sent(seq, at, message.resend);
+        if let Some(seq) = message.transport.seq_out.filter(|_| left) {
+            self.leg_mut(to).on_sent(seq, at, message.transport.resend);
             self.way_mut(dir).plot(Track::SeqOut, seq, at);
         }
     }
 
     fn outcome(&mut self, message: &Message) {
-        match message.done {
+        match message.handling.done {
             MessageOutcome::Placed(Action::Drop | Action::Lose) => self.dropped += 1,
             MessageOutcome::Placed(Action::Edit) => self.edited += 1,
             _ => {}
         }
-        let is_made = matches!(message.origin, Origin::Rule | Origin::User);
-        self.injected += u64::from(is_made && message.seq.is_none());
+        let is_made = matches!(message.handling.origin, Origin::Rule | Origin::User);
+        self.injected += u64::from(is_made && message.transport.seq.is_none());
     }
 
     /// Records the values of messages that views plot.

@@ -105,13 +105,13 @@ impl fmt::Display for LossReason {
 /// at this stage of the join.
 pub(super) fn delivery_of(message: &Message, datagram: &Datagram, reading: &Reading) -> Fate {
     let names = || {
-        let names: Vec<&str> = message.rules.iter().map(|name| &**name).collect();
+        let names: Vec<&str> = message.handling.rules.iter().map(|name| &**name).collect();
         match names.is_empty() {
             true => "a rule".to_owned(),
             false => names.join("; "),
         }
     };
-    match message.done {
+    match message.handling.done {
         MessageOutcome::Placed(Action::Drop | Action::Lose) => return Fate::Lost(LossReason::Rule(names())),
         MessageOutcome::Placed(Action::Hold) => return Fate::Lost(LossReason::Held(names())),
         MessageOutcome::Placed(Action::Known | Action::Refuse) | MessageOutcome::Discarded => {
@@ -140,7 +140,7 @@ pub(super) fn delivery_of(message: &Message, datagram: &Datagram, reading: &Read
             let values = reading.detail(note).map(|detail| detail.fact.to_string());
             Fate::Lost(LossReason::Message(note.code, values))
         }
-        None if message.done == MessageOutcome::Placed(Action::Gap) => Fate::Nothing,
+        None if message.handling.done == MessageOutcome::Placed(Action::Gap) => Fate::Nothing,
         None => Fate::Arrives,
     }
 }

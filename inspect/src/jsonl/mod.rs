@@ -224,7 +224,7 @@ fn message_body(
     notes: Vec<NoteBody>,
     style: Style,
 ) -> MessageBody<'static> {
-    let snapshot = message.snapshot();
+    let snapshot = message.completed.view();
     MessageBody {
         dir: Word(datagram.dir),
         proto: Some(Word(datagram.proto)),
@@ -238,19 +238,19 @@ fn message_body(
         id: message.id,
         uuid: message.uuid.map(|bytes| uuid(bytes).into()),
         name: message.name.map(Cow::Borrowed),
-        vital: message.vital,
-        resend: message.resend,
-        seq: message.seq.map(teetap_wire::Seq::get),
-        seq_out: message.seq_out.map(teetap_wire::Seq::get),
+        vital: message.transport.vital,
+        resend: message.transport.resend,
+        seq: message.transport.seq.map(teetap_wire::Seq::get),
+        seq_out: message.transport.seq_out.map(teetap_wire::Seq::get),
         datagram: ordinal(datagram),
         frame: datagram.ends.frame.filter(|_| style.frames),
-        size: message.range().len(),
+        size: message.ranges.range().len(),
         fields: reading.json(message, style.secrets).and_then(object),
         scale: reading.scales_json(message).and_then(object),
         notes,
         snap: snapshot.and_then(|snapshot| object(snapshot::json(&snapshot, style.items, style.secrets))),
         actions: actions(message),
-        origin: Word(message.origin),
+        origin: Word(message.handling.origin),
         leg: datagram.leg.map(Word),
         link: transits(&datagram.link),
         client: None,
@@ -333,8 +333,8 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, style: Style) -> Datagr
 /// Returns the outcome of a message, once for each rule that acted on it (or once without a rule if none is known),
 /// followed by the marks of the message.
 fn actions(message: &Message) -> Vec<ActionBody<'static>> {
-    let word = message.done.word();
-    let named = message.rules.iter().map(|name| ActionBody {
+    let word = message.handling.done.word();
+    let named = message.handling.rules.iter().map(|name| ActionBody {
         rule: Some(name.to_string().into()),
         action: word.clone().unwrap_or_else(|| Action::Pass.to_string()).into(),
         mark: None,
@@ -346,7 +346,7 @@ fn actions(message: &Message) -> Vec<ActionBody<'static>> {
         action: action.into(),
         mark: None,
     }));
-    actions.extend(message.marks.iter().map(|mark| ActionBody {
+    actions.extend(message.handling.marks.iter().map(|mark| ActionBody {
         rule: None,
         action: "mark".into(),
         mark: Some(mark.to_string().into()),
@@ -362,7 +362,7 @@ fn notes(notes: &[Note], reading: &Reading) -> Vec<NoteBody> {
 
 /// Returns the notes of a message. Notes on an invalid snapshot have its likely causes.
 fn explained(notes: &[Note], (reading, message): (&Reading, &Message)) -> Vec<NoteBody> {
-    let of_snapshot = |note: &Note| message.diagnosis(note.code).map(ToString::to_string);
+    let of_snapshot = |note: &Note| message.completed.diagnosis(note.code).map(ToString::to_string);
     let detail = |note: &Note| reading.detail(note).map(ToString::to_string);
     let body = |note: &Note| NoteBody::explained(note, of_snapshot(note).or_else(|| detail(note)));
     notes.iter().map(body).collect()

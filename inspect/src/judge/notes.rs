@@ -46,7 +46,7 @@ impl Judge {
             datagram,
             reading,
         } = *seen;
-        let origin = message.map_or(datagram.origin, |message| message.origin);
+        let origin = message.map_or(datagram.origin, |message| message.handling.origin);
         let by = match origin {
             Origin::Peer => datagram.dir.sender().into(),
             Origin::Rule | Origin::User | Origin::Proxy => Culprit::Proxy,

@@ -45,6 +45,27 @@ pub struct Message {
     pub def: Option<&'static Def>,
     /// The name; `None` if the id or UUID is unknown.
     pub name: Option<&'static str>,
+    /// The header of the chunk, as sent by the peer and by the proxy.
+    pub transport: Transport,
+    /// The decision of the core about the message.
+    pub handling: Handling,
+    /// The watchers that show the message.
+    pub visibility: Visibility,
+    /// The ranges of the message in the bytes and records of the reading.
+    pub ranges: Ranges,
+    /// The notes of the message.
+    pub notes: Vec<Note>,
+    /// True if the receiver is known to be DDNet.
+    pub(crate) for_ddnet: bool,
+    /// The players of the session when the message was received; `None` if its gist names no players.
+    pub(crate) players: Option<Arc<Players>>,
+    /// The snapshot completed by the message.
+    pub completed: CompletedSnapshot,
+}
+
+/// The vital flags and sequence numbers of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transport {
     /// True for a vital message, which is resent until acked.
     pub vital: bool,
     /// True if the chunk has the resend flag.
@@ -55,6 +76,11 @@ pub struct Message {
     pub seq_out: Option<Seq>,
     /// The expected sequence number, for a message that is ahead of it.
     pub expected_seq: Option<Seq>,
+}
+
+/// The decision of the core about a message.
+#[derive(Clone, Debug)]
+pub struct Handling {
     /// The origin of the message: a peer, a rule, the user or the proxy.
     pub origin: Origin,
     /// The outcome of the message.
@@ -63,12 +89,23 @@ pub struct Message {
     pub rules: Vec<Arc<str>>,
     /// Marks that rules set on the message.
     pub marks: Box<[Arc<str>]>,
-    /// Offset of the data in the inflated payload of the packet, or in the datagram if the message is connless.
-    pub at: usize,
-    /// The notes of the message.
-    pub notes: Vec<Note>,
-    /// True if the receiver is known to be DDNet.
-    pub(crate) for_ddnet: bool,
+}
+
+impl Default for Handling {
+    /// Returns the handling of a message of a peer that is forwarded.
+    fn default() -> Self {
+        Self {
+            origin: Origin::Peer,
+            done: MessageOutcome::Placed(Action::Pass),
+            rules: Vec::new(),
+            marks: Box::default(),
+        }
+    }
+}
+
+/// The watchers that show a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Visibility {
     /// True if the message passes the filter.
     pub shown: bool,
     /// True if the message passes a filter that tests notes. The line of the message then also shows harmless notes,
@@ -78,13 +115,39 @@ pub struct Message {
     pub(crate) subscribers: u64,
     /// True if the fields are decoded, because a watcher shows the message.
     pub(crate) decoded: bool,
+}
+
+impl Visibility {
+    /// Returns true if the run or a subscriber wants the message.
+    pub(crate) const fn is_wanted(&self) -> bool {
+        self.shown || self.subscribers != 0
+    }
+}
+
+/// The ranges of a message in a reading.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    /// Offset of the data in the inflated payload of the packet, or in the datagram if the message is connless.
+    pub at: usize,
     /// Range of the data in the bytes of the reading.
     pub(crate) data: Range<usize>,
     /// Range of the fields in the records of the reading.
     pub(crate) records: Range<usize>,
-    /// The players of the session when the message was received; `None` if its gist names no players.
-    pub(crate) players: Option<Arc<Players>>,
-    /// The snapshot completed by this message.
+}
+
+impl Ranges {
+    /// Returns the range of the data in the inflated payload of the packet, or in the datagram if the message is
+    /// connless.
+    #[must_use]
+    pub fn range(&self) -> Range<usize> {
+        self.at..self.at + self.data.len()
+    }
+}
+
+/// The snapshot completed by a message; empty if the message completes none, or snapshots are not followed.
+#[derive(Clone, Debug, Default)]
+pub struct CompletedSnapshot {
+    /// The snapshot.
     pub(crate) snapshot: Option<Box<Retained<'static>>>,
     /// The same snapshot with the changes since the previous snapshot; `None` if those changes are not followed.
     pub(crate) since: Option<Box<Retained<'static>>>,
@@ -92,6 +155,50 @@ pub struct Message {
     pub(crate) diagnosis: Option<Box<Diagnosis>>,
     /// Sizes of the snapshot's items by type; empty unless measured.
     pub(crate) items: Box<[ItemBytes]>,
+}
+
+impl CompletedSnapshot {
+    /// Returns the snapshot; `None` if the message completes none, or snapshots are not followed.
+    #[must_use]
+    pub fn view(&self) -> Option<Completed<'_>> {
+        self.snapshot.as_deref().map(Retained::view)
+    }
+
+    /// Returns the completed snapshot with the changes that a style shows: since the previous snapshot, or relative to
+    /// its delta base.
+    #[must_use]
+    pub fn changes(&self, style: Style) -> Option<Completed<'_>> {
+        let since = self.since.as_deref().filter(|_| style.since);
+        since.map(Retained::view).or_else(|| self.view())
+    }
+
+    /// Returns the diagnosis behind a note about the snapshot; `None` for other notes, or if the cause is unknown.
+    #[must_use]
+    pub fn diagnosis(&self, code: Code) -> Option<&Diagnosis> {
+        let codes = [
+            Code::SnapBadCrc,
+            Code::SnapTruncated,
+            Code::SnapBadItem,
+            Code::SnapItemResized,
+            Code::SnapTooLarge,
+        ];
+        self.diagnosis.as_deref().filter(|_| codes.contains(&code))
+    }
+
+    /// Returns the sizes of the snapshot's items by type; empty unless measured.
+    #[must_use]
+    pub fn items(&self) -> &[ItemBytes] {
+        &self.items
+    }
+
+    /// Returns the memory held by the snapshot, in bytes.
+    fn held(&self) -> usize {
+        // The event of the previous snapshot counts the memory of that snapshot.
+        let snapshot = self.snapshot.as_ref();
+        size_of_val(&*self.items)
+            + self.diagnosis.as_ref().map_or(0, |diagnosis| diagnosis.held())
+            + snapshot.map_or(0, |snapshot| size_of::<Retained<'_>>() + snapshot.held())
+    }
 }
 
 /// The outcome of a message.
@@ -134,12 +241,7 @@ impl MessageOutcome {
 impl Message {
     /// Returns the memory held by the message and its snapshot, in bytes.
     pub(super) fn held(&self) -> usize {
-        // The event of the previous snapshot counts the memory of that snapshot.
-        let snapshot = self.snapshot.as_ref();
-        self.notes.capacity() * size_of::<Note>()
-            + size_of_val(&*self.items)
-            + self.diagnosis.as_ref().map_or(0, |diagnosis| diagnosis.held())
-            + snapshot.map_or(0, |snapshot| size_of::<Retained<'_>>() + snapshot.held())
+        self.notes.capacity() * size_of::<Note>() + self.completed.held()
     }
 
     /// Creates a message of a peer that is forwarded and not decoded.
@@ -150,86 +252,31 @@ impl Message {
             uuid: None,
             def,
             name: def.map(|def| &*def.name),
-            vital: false,
-            resend: false,
-            seq: None,
-            seq_out: None,
-            expected_seq: None,
-            origin: Origin::Peer,
-            done: MessageOutcome::Placed(Action::Pass),
-            rules: Vec::new(),
-            marks: Box::default(),
-            at: 0,
+            transport: Transport::default(),
+            handling: Handling::default(),
+            visibility: Visibility::default(),
+            ranges: Ranges::default(),
             notes: Vec::new(),
-            shown: false,
             for_ddnet: false,
-            reads_notes: false,
-            subscribers: 0,
-            decoded: false,
-            data: 0..0,
-            records: 0..0,
             players: None,
-            snapshot: None,
-            since: None,
-            diagnosis: None,
-            items: Box::default(),
+            completed: CompletedSnapshot::default(),
         }
-    }
-
-    /// Returns the snapshot completed by this message; `None` if it completes none, or snapshots are not followed.
-    #[must_use]
-    pub fn snapshot(&self) -> Option<Completed<'_>> {
-        self.snapshot.as_deref().map(Retained::view)
-    }
-
-    /// Returns the completed snapshot with the changes that a style shows: since the previous snapshot, or relative to
-    /// its delta base.
-    #[must_use]
-    pub fn changes(&self, style: Style) -> Option<Completed<'_>> {
-        let since = self.since.as_deref().filter(|_| style.since);
-        since.map(Retained::view).or_else(|| self.snapshot())
-    }
-
-    /// Returns the diagnosis behind a note about the snapshot; `None` for other notes, or if the cause is unknown.
-    #[must_use]
-    pub fn diagnosis(&self, code: Code) -> Option<&Diagnosis> {
-        let codes = [
-            Code::SnapBadCrc,
-            Code::SnapTruncated,
-            Code::SnapBadItem,
-            Code::SnapItemResized,
-            Code::SnapTooLarge,
-        ];
-        self.diagnosis.as_deref().filter(|_| codes.contains(&code))
-    }
-
-    /// Returns the sizes of the snapshot's items by type; empty unless measured.
-    #[must_use]
-    pub fn items(&self) -> &[ItemBytes] {
-        &self.items
     }
 
     /// Returns the word shown for the outcome with the rules that acted on the message, such as `hold (slow)`. `None`
     /// if the message was forwarded without a rule, or ended at the proxy.
     #[must_use]
     pub fn outcome(&self) -> Option<String> {
-        let word = match (self.done.word(), self.expected_seq) {
+        let word = match (self.handling.done.word(), self.transport.expected_seq) {
             (Some(word), Some(seq)) => Some(format!("{word}: expected number {}", seq.get())),
             (word, _) => word,
         };
-        if self.rules.is_empty() {
+        if self.handling.rules.is_empty() {
             return word;
         }
-        let names: Vec<Cow<'_, str>> = self.rules.iter().map(|name| shortened(name)).collect();
+        let names: Vec<Cow<'_, str>> = self.handling.rules.iter().map(|name| shortened(name)).collect();
         let word = word.unwrap_or_else(|| Action::Pass.to_string());
         Some(format!("{word} ({})", names.join("; ")))
-    }
-
-    /// Returns the range of the data in the inflated payload of the packet, or in the datagram if the message is
-    /// connless.
-    #[must_use]
-    pub fn range(&self) -> Range<usize> {
-        self.at..self.at + self.data.len()
     }
 
     /// Returns the name, or the id as text if the message has no name.
@@ -238,7 +285,7 @@ impl Message {
             (Some(name), _) => return name.into(),
             (None, Layer::Control) => return format!("control.{}", self.id.unwrap_or_default()).into(),
             (None, Layer::Unreadable) => return "unreadable".into(),
-            (None, Layer::Connless) if self.at == 0 => return "connless.raw".into(),
+            (None, Layer::Connless) if self.ranges.at == 0 => return "connless.raw".into(),
             (None, Layer::Connless) => return connless::tag(data).into(),
             (None, Layer::System) => message::Layer::System,
             (None, Layer::Game) => message::Layer::Game,
@@ -263,13 +310,17 @@ impl Reading {
     /// Returns the id and the fields of a message, without the chunk header.
     #[must_use]
     pub fn data(&self, message: &Message) -> &[u8] {
-        self.bytes.get(message.data.clone()).unwrap_or_default()
+        self.bytes.get(message.ranges.data.clone()).unwrap_or_default()
     }
 
     /// Returns the decoded fields of a message; empty if the message is not decoded.
     #[must_use]
     pub fn records(&self, message: &Message) -> Records<'_> {
-        Records::new(self.records.get(message.records.clone()).unwrap_or_default())
+        Records::new(
+            self.records
+                .get(message.ranges.records.clone())
+                .unwrap_or_default(),
+        )
     }
 
     /// Returns the number in the named field of a message; `None` if there is no such field, or the fields are not
@@ -299,10 +350,10 @@ impl Reading {
     /// fields if the message completes a snapshot.
     #[must_use]
     pub fn gist(&self, message: &Message, secrets: Secrets) -> String {
-        if let Some(snapshot) = message.snapshot() {
+        if let Some(snapshot) = message.completed.view() {
             return snapshot.to_string();
         }
-        let Some(def) = message.def.filter(|_| message.decoded) else {
+        let Some(def) = message.def.filter(|_| message.visibility.decoded) else {
             return String::new();
         };
         let source = Source::Bytes(self.data(message));
@@ -318,7 +369,7 @@ impl Reading {
     /// Returns the fields of a message as a JSON object; `None` if its id is unknown or its fields are not decoded.
     #[must_use]
     pub fn json(&self, message: &Message, secrets: Secrets) -> Option<String> {
-        let def = message.def.filter(|_| message.decoded)?;
+        let def = message.def.filter(|_| message.visibility.decoded)?;
         let mut out = String::new();
         let source = Source::Bytes(self.data(message));
         self.records(message).json(def, source, secrets, &mut out);
@@ -328,7 +379,7 @@ impl Reading {
     /// Returns the scales of the fields as a JSON object; `None` if no field is scaled, or the fields are not decoded.
     #[must_use]
     pub fn scales_json(&self, message: &Message) -> Option<String> {
-        let def = message.def.filter(|_| message.decoded)?;
+        let def = message.def.filter(|_| message.visibility.decoded)?;
         self.records(message).scales_json(def)
     }
 
@@ -337,7 +388,7 @@ impl Reading {
     pub fn tree<'r>(&'r self, message: &Message, secrets: Secrets) -> impl Iterator<Item = TreeRow<'r>> + 'r {
         let records = self.records(message);
         let source = Source::Bytes(self.data(message));
-        let def = message.def.filter(|_| message.decoded);
+        let def = message.def.filter(|_| message.visibility.decoded);
         def.into_iter()
             .flat_map(move |def| records.rows(def, source, secrets))
     }

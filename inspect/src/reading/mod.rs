@@ -12,7 +12,9 @@ use std::fmt;
 
 use teetap_wire::{Code, Flags, Note, PacketError, Seq, Token, def::Record};
 
-pub use message::{Layer, Message, MessageOutcome};
+pub use message::{
+    CompletedSnapshot, Handling, Layer, Message, MessageOutcome, Ranges, Transport, Visibility,
+};
 
 use crate::stream::Detail;
 
@@ -114,7 +116,9 @@ impl Reading {
     /// Returns the bitmask of subscriptions that want the datagram or one of its messages.
     pub(crate) fn subscribers(&self) -> u64 {
         let messages = self.messages.iter();
-        messages.fold(self.subscribers, |slots, message| slots | message.subscribers)
+        messages.fold(self.subscribers, |slots, message| {
+            slots | message.visibility.subscribers
+        })
     }
 
     /// Returns false if the received token was wrong, or missing on a leg with tokens.
@@ -134,7 +138,10 @@ impl Reading {
             let first = numbers.next()?;
             Some((first, numbers.next_back().unwrap_or(first)))
         };
-        [ends(|message| message.seq), ends(|message| message.seq_out)]
+        [
+            ends(|message| message.transport.seq),
+            ends(|message| message.transport.seq_out),
+        ]
     }
 
     /// Returns the memory held by the buffers of this reading and the snapshots in its messages, in bytes.

@@ -44,14 +44,14 @@ fn a_datagram_that_passed_keeps_its_numbers() {
         (Layer::System, Some(31), "sys.31", None)
     );
     assert_eq!(
-        (system.seq, system.seq_out),
+        (system.transport.seq, system.transport.seq_out),
         (Some(Seq::new(217)), Some(Seq::new(217)))
     );
     assert_eq!(
-        (game.layer, game.id, game.vital, game.seq_out),
+        (game.layer, game.id, game.transport.vital, game.transport.seq_out),
         (Layer::Game, Some(28), false, None)
     );
-    assert_eq!(system.done, MessageOutcome::Placed(Action::Pass));
+    assert_eq!(system.handling.done, MessageOutcome::Placed(Action::Pass));
     let codes = |message: &Message| message.notes.iter().map(|note| note.code).collect::<Vec<_>>();
     assert_eq!(
         (codes(system), codes(game)),
@@ -83,7 +83,15 @@ fn added_messages_are_distinguished_from_received_ones() {
     let shown: Vec<_> = reading
         .messages
         .iter()
-        .map(|m| (reading.label(m), m.seq, m.seq_out, m.done.word(), m.origin))
+        .map(|m| {
+            (
+                reading.label(m),
+                m.transport.seq,
+                m.transport.seq_out,
+                m.handling.done.word(),
+                m.handling.origin,
+            )
+        })
         .collect();
     let seq = |number| Some(Seq::new(number));
     let drop = Some("drop".to_owned());
@@ -104,12 +112,15 @@ fn a_refused_datagram_is_discarded_and_a_handshake_ends_at_the_proxy() {
     let came = datagram(1, &[(Some(5), READY)]);
     let refused = read(&event(&came, &[]));
     assert_eq!(
-        (refused.messages[0].done, refused.messages[0].seq_out),
+        (
+            refused.messages[0].handling.done,
+            refused.messages[0].transport.seq_out
+        ),
         (MessageOutcome::Discarded, None)
     );
     let mut own = event(&came, &[]);
     own.leg = Some(Side::Client);
-    assert_eq!(read(&own).messages[0].done, MessageOutcome::Ended);
+    assert_eq!(read(&own).messages[0].handling.done, MessageOutcome::Ended);
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn message_contents(
         let records = reading.records(message);
         contents.add_fields(def, records, Source::Bytes(bytes), after.as_ref(), style);
     }
-    if let Some(snapshot) = message.snapshot() {
+    if let Some(snapshot) = message.completed.view() {
         contents.lines.push(fact("snapshot", snapshot.to_string()));
     }
     contents
@@ -198,7 +198,7 @@ fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
     if let Some(proto) = proto {
         way.push_str(&format!(" {proto}"));
     }
-    way.push_str(match (message.vital, message.resend) {
+    way.push_str(match (message.transport.vital, message.transport.resend) {
         (true, true) => " vital, resent",
         (true, false) => " vital",
         (false, _) => "",
@@ -229,15 +229,15 @@ fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
     if let Some(word) = message.outcome() {
         done("done", word);
     }
-    if matches!(message.origin, Origin::Rule | Origin::User) {
-        done("sent by", message.origin.to_string());
+    if matches!(message.handling.origin, Origin::Rule | Origin::User) {
+        done("sent by", message.handling.origin.to_string());
     }
     let words = Transits::of_event(&decoded.event.what).map(|transits| transits.words());
     if let Some(words) = words.as_ref().and_then(|words| words.strip_prefix("link: ")) {
         done("link", words.to_owned());
     }
-    if !message.marks.is_empty() {
-        let marks: Vec<&str> = message.marks.iter().map(|mark| &**mark).collect();
+    if !message.handling.marks.is_empty() {
+        let marks: Vec<&str> = message.handling.marks.iter().map(|mark| &**mark).collect();
         done("marks", marks.join(", "));
     }
     lines
@@ -272,7 +272,7 @@ impl Contents {
             });
             let detail = || reading.detail(note).map(ToString::to_string);
             let expected = || range.and_then(|range| expectation(reading, message, &range, style.secrets));
-            let causes = message.diagnosis(note.code).map(ToString::to_string);
+            let causes = message.completed.diagnosis(note.code).map(ToString::to_string);
             if let Some(value) = causes.or_else(detail).or_else(expected) {
                 self.lines.push(TreeLine {
                     weight: if is_heavy {
@@ -337,7 +337,7 @@ fn changed(after: &After, (def, at, record): (&Def, usize, &Record), style: Styl
 fn place(note: &Note, message: &Message, len: usize) -> Option<Range<usize>> {
     let at = match note.code.place() {
         RangeOf::Message => note.at,
-        RangeOf::Payload => note.at.checked_sub(message.at)?,
+        RangeOf::Payload => note.at.checked_sub(message.ranges.at)?,
         RangeOf::Datagram => return None,
     };
     (at <= len).then(|| at..(at + note.len).min(len))

@@ -198,5 +198,5 @@ fn dir(decoded: &DecodedEvent) -> Option<Dir> {
 /// Returns the sequence numbers that the sender gave to the messages of a datagram.
 fn numbers(decoded: &DecodedEvent) -> impl Iterator<Item = Seq> + '_ {
     let messages = decoded.reading.iter().flat_map(|reading| &reading.messages);
-    messages.filter_map(|message| message.seq)
+    messages.filter_map(|message| message.transport.seq)
 }

@@ -31,7 +31,10 @@ impl Meter {
         *now += messages;
         reading.notes.iter().for_each(|note| self.lint(note.code));
         for message in &reading.messages {
-            let is_dropped = matches!(message.done, MessageOutcome::Placed(Action::Drop | Action::Lose));
+            let is_dropped = matches!(
+                message.handling.done,
+                MessageOutcome::Placed(Action::Drop | Action::Lose)
+            );
             self.dropped += u64::from(is_dropped);
             message.notes.iter().for_each(|note| self.lint(note.code));
         }

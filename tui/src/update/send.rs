@@ -189,7 +189,7 @@ pub(super) fn resend_selected(app: &mut App) -> Result<(), Refused> {
     let (reading, message, dir, session) = selected(app)?;
     let message = Made {
         dir,
-        vital: message.vital,
+        vital: message.transport.vital,
         data: reading.data(message).to_vec(),
     };
     Ok(app.ask(Command::Inject(Inject::bytes(session, &message)))?)
@@ -339,7 +339,11 @@ pub(super) fn copy(app: &mut App) -> Result<(), SendError> {
             let written = message
                 .def
                 .and_then(|def| message_text(def, reading.records(message), Source::Bytes(bytes)));
-            let vital = if message.vital { "vital" } else { "nonvital" };
+            let vital = if message.transport.vital {
+                "vital"
+            } else {
+                "nonvital"
+            };
             let text = written.map_or_else(
                 || format!("inject {dir} {vital} 0x{}", row::hex(bytes)),
                 |written| format!("inject {dir} {written}"),

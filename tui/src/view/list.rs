@@ -268,7 +268,7 @@ fn message(buffer: &mut Buffer, area: Rect, row: &Row, start: &str, app: &App) -
     let theme = app.look.theme;
     let mut spans = head(decoded, (reading, message), start, area.width, theme);
     let letter = letter(row, message);
-    for mark in &message.marks {
+    for mark in &message.handling.marks {
         spans.push(Span::styled(format!("#{mark} "), theme.action()));
     }
     let columns = usize::from(area.width.saturating_sub(MARKS));

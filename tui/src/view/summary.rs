@@ -23,7 +23,7 @@ pub(super) fn summary(
     app: &App,
 ) -> [Span<'static>; 2] {
     let mut gist = reading.gist(message, app.look.style.secrets);
-    if message.done == MessageOutcome::Placed(Action::Edit)
+    if message.handling.done == MessageOutcome::Placed(Action::Edit)
         && let (Some(decoded), Some(index)) = (row.event(), row.index())
         && let Some(after) = After::from_event(decoded, index, app.registry)
     {
@@ -71,7 +71,7 @@ fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
 /// Returns the effects of link lines on the datagram that carried a message; `None` unless they lost it.
 fn lost<'a>(row: &'a Row, message: &Message) -> Option<Transits<'a>> {
     let is_sent = matches!(
-        message.done,
+        message.handling.done,
         MessageOutcome::Ended | MessageOutcome::Placed(Action::Pass | Action::Repeat | Action::Edit)
     );
     let transits = Transits::of_event(&row.event()?.event.what)?;
@@ -83,10 +83,10 @@ pub(super) fn letter(row: &Row, message: &Message) -> Option<char> {
     if lost(row, message).is_some() {
         return Some('L');
     }
-    if matches!(message.origin, Origin::Rule | Origin::User) {
+    if matches!(message.handling.origin, Origin::Rule | Origin::User) {
         return Some('I');
     }
-    let letter = match message.done {
+    let letter = match message.handling.done {
         MessageOutcome::Ended => None,
         MessageOutcome::Discarded | MessageOutcome::Refused => Some('X'),
         MessageOutcome::Placed(action) => match action {
@@ -102,5 +102,5 @@ pub(super) fn letter(row: &Row, message: &Message) -> Option<char> {
         },
     };
     // A rule that only logs or marks leaves the message unchanged.
-    letter.or_else(|| (!message.rules.is_empty()).then_some('*'))
+    letter.or_else(|| (!message.handling.rules.is_empty()).then_some('*'))
 }

@@ -260,8 +260,8 @@ fn chat_with(done: MessageOutcome, rules: &[&str], columns: u16) -> String {
         else {
             continue;
         };
-        (message.done, message.resend) = (done, true);
-        message.rules = rules.iter().map(|rule| (*rule).into()).collect();
+        (message.handling.done, message.transport.resend) = (done, true);
+        message.handling.rules = rules.iter().map(|rule| (*rule).into()).collect();
         app.push(&decoded);
         break;
     }
@@ -506,8 +506,8 @@ fn a_filter_of_a_recording_shows_notices_of_the_sessions_that_it_found() {
         let reading = Arc::get_mut(&mut decoded).unwrap().reading.as_mut();
         let mut passes = reading.is_none();
         for message in reading.map_or(&mut [][..], |reading| &mut reading.messages) {
-            message.shown = message.name == Some("sv_motd");
-            passes |= message.shown;
+            message.visibility.shown = message.name == Some("sv_motd");
+            passes |= message.visibility.shown;
         }
         let is_of_two = decoded.event.session == Some(SessionId(2));
         if passes && (is_of_two || decoded.reading.is_none()) {

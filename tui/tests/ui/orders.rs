@@ -188,7 +188,7 @@ fn a_message_is_sent_again_as_it_was() {
         let Some((reading, message)) = app.messages.row().and_then(Row::message) else {
             continue;
         };
-        let vital = message.vital;
+        let vital = message.transport.vital;
         let bytes = reading.data(message).iter();
         let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
         let requests = app.orders.take_requests();

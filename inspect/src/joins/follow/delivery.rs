@@ -47,7 +47,11 @@ impl Delivery {
 
     /// Records the sequence number of a message that the client sent to the server.
     pub(super) fn client_sent(&mut self, message: &Message) {
-        let seq = message.seq_out.or(message.seq).filter(|_| message.vital);
+        let seq = message
+            .transport
+            .seq_out
+            .or(message.transport.seq)
+            .filter(|_| message.transport.vital);
         self.sent = seq.filter(|seq| !seq.is_behind(self.sent)).unwrap_or(self.sent);
     }
 
@@ -56,7 +60,11 @@ impl Delivery {
         self.last = Some(Last {
             name,
             from,
-            seq: message.seq_out.or(message.seq).filter(|_| message.vital),
+            seq: message
+                .transport
+                .seq_out
+                .or(message.transport.seq)
+                .filter(|_| message.transport.vital),
             acked: None,
             at,
             is_unheard: false,

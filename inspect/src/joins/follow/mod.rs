@@ -308,8 +308,8 @@ impl JoinProgress {
     /// messages.
     fn counts(&mut self, name: &'static str, message: &Message, reading: &Reading) -> bool {
         let data = reading.data(message);
-        if name == "map_change" && self.map.seq != message.seq {
-            self.map.seq = message.seq;
+        if name == "map_change" && self.map.seq != message.transport.seq {
+            self.map.seq = message.transport.seq;
             self.map.download =
                 Download::from_map_change(matches!(self.kind, JoinKind::Seven | JoinKind::DdnetSeven), data);
         }
@@ -320,7 +320,7 @@ impl JoinProgress {
             return true;
         };
         let counted = match name {
-            _ if map.is_repeat(name, message.seq) => Ok(()),
+            _ if map.is_repeat(name, message.transport.seq) => Ok(()),
             REQUEST => map.requested(data),
             _ => map.came(data),
         };

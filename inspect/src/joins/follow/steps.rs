@@ -35,7 +35,7 @@ impl JoinProgress {
         let Some(index) = self.find(name, Side::Client, false) else {
             return;
         };
-        match self.judge(name, message.vital) {
+        match self.judge(name, message.transport.vital) {
             Ok(stage) => {
                 self.stage = stage;
                 self.pass(at, index, message);
@@ -85,7 +85,11 @@ impl JoinProgress {
             return self.part(at, name, Side::Server, message);
         }
         let is_control = message.layer == Layer::Control;
-        if name == "map_change" && !message.resend && self.stage >= Stage::Connecting && !self.is_false {
+        if name == "map_change"
+            && !message.transport.resend
+            && self.stage >= Stage::Connecting
+            && !self.is_false
+        {
             // The map has changed: the client starts to load the new map.
             self.map.begin = None;
             self.has_asked = false;
@@ -107,7 +111,7 @@ impl JoinProgress {
         // The server advances the client's stage although the game's client ignores the message; other clients may read
         // it.
         let row = receiver::message(self.kind.server(), Side::Client, name).filter(|_| !is_control);
-        let verdict = row.map(|row| row.judge(self.stage, message.vital));
+        let verdict = row.map(|row| row.judge(self.stage, message.transport.vital));
         if let Some(verdict @ MessageVerdict::NeedsVital) = verdict {
             return self.missed(name, LossReason::Verdict(verdict, ""));
         }
@@ -158,7 +162,7 @@ impl JoinProgress {
 
     /// Records a part of the map, or a request for a part, as progress of the download.
     fn part(&mut self, at: Time, name: &'static str, from: Side, message: &Message) {
-        if message.resend || !self.awaits_ready() {
+        if message.transport.resend || !self.awaits_ready() {
             return;
         }
         if name == DOWNLOAD {

@@ -104,7 +104,7 @@ impl RowFilter {
                     continue;
                 };
                 let passed = match row.message() {
-                    Some((_, message)) => Passed::Message(message.shown, row.session()),
+                    Some((_, message)) => Passed::Message(message.visibility.shown, row.session()),
                     // The reader passed the datagram.
                     None if row.is_bare() => Passed::Message(true, row.session()),
                     None => other(row),

@@ -173,10 +173,10 @@ impl Messages {
     fn fold_of(&self, row: &Row) -> Option<&'static str> {
         let (_, message) = row.message()?;
         let group = group(message.name?);
-        let is_passed = message.rules.is_empty() && message.done.word().is_none();
+        let is_passed = message.handling.rules.is_empty() && message.handling.done.word().is_none();
         let plain = row.kind() == Kind::Traffic
             && is_passed
-            && matches!(message.origin, Origin::Peer | Origin::Proxy);
+            && matches!(message.handling.origin, Origin::Peer | Origin::Proxy);
         (plain && !self.row_filter.names(group) && self.folds.is_folded(group)).then_some(group)
     }
 

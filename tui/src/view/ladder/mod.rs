@@ -277,14 +277,14 @@ fn first_seen(at: Time) -> String {
 
 /// Returns true if a rule, a person or the proxy acted on a message.
 fn is_touched(message: &Message) -> bool {
-    matches!(message.origin, Origin::Rule | Origin::User) || message.outcome().is_some()
+    matches!(message.handling.origin, Origin::Rule | Origin::User) || message.outcome().is_some()
 }
 
 /// Returns the names and outcomes of messages. Equal messages in a row are counted.
 fn messages(reading: Option<&Reading>, list: &[&Message], theme: Theme) -> Vec<Span<'static>> {
     let messages = list.iter().filter_map(|message| {
         let mut spans = vec![Span::raw(reading?.label(message).into_owned())];
-        match message.origin {
+        match message.handling.origin {
             Origin::Rule => spans.push(Span::styled(" by a rule", theme.action())),
             Origin::User => spans.push(Span::styled(" by hand", theme.action())),
             Origin::Peer | Origin::Proxy => {}
