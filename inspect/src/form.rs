@@ -22,7 +22,7 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
             "none".to_owned(),
         ),
         Code::MissingToken => {
-            let token = reading.expected.token;
+            let token = reading.header.expected.token;
             let token = token.map_or_else(|| "four bytes".to_owned(), |token| token.to_string());
             ("no token".to_owned(), token)
         }
@@ -34,7 +34,7 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
             )
         }
         Code::ControlCompressed => ("the compression flag".to_owned(), "none".to_owned()),
-        Code::ControlWithChunks => (chunks(reading.num_chunks.into()), "0".to_owned()),
+        Code::ControlWithChunks => (chunks(reading.header.num_chunks.into()), "0".to_owned()),
         Code::ControlEmpty => ("no byte".to_owned(), "an id".to_owned()),
         Code::UnknownControl => {
             let id = reading.messages.first()?.id?;
@@ -50,11 +50,18 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
                 .messages
                 .iter()
                 .filter(|message| message.handling.origin == Origin::Peer);
-            (chunks(reading.num_chunks.into()), there.count().to_string())
+            (
+                chunks(reading.header.num_chunks.into()),
+                there.count().to_string(),
+            )
         }
         Code::ChunkTruncated => truncated(reading, datagram.proto, note),
         Code::TrailingBytes => (
-            format!("{} after {}", bytes(note.len), chunks(reading.num_chunks.into())),
+            format!(
+                "{} after {}",
+                bytes(note.len),
+                chunks(reading.header.num_chunks.into())
+            ),
             "none".to_owned(),
         ),
         _ => return None,

@@ -271,7 +271,7 @@ impl fmt::Display for Whole<'_> {
             reading,
             frame,
         } = self;
-        match (datagram.ordinal, reading.size) {
+        match (datagram.ordinal, reading.sizes.received) {
             (0, Some(_)) => f.write_str("datagram")?,
             (0, None) => write!(f, "datagram of the {}", datagram.origin)?,
             (ordinal, _) => write!(f, "datagram {ordinal}")?,
@@ -281,12 +281,13 @@ impl fmt::Display for Whole<'_> {
         }
         f.write_str(":")?;
         let out = reading
-            .sizes_out
+            .sizes
+            .sent
             .iter()
             .map(usize::to_string)
             .collect::<Vec<_>>()
             .join("+");
-        match reading.size.map(|size| size.to_string()) {
+        match reading.sizes.received.map(|size| size.to_string()) {
             Some(size) if size == out || out.is_empty() => write!(f, " {size} bytes")?,
             Some(size) => write!(f, " {size}→{out} bytes")?,
             None => write!(f, " {out} bytes")?,
@@ -294,7 +295,7 @@ impl fmt::Display for Whole<'_> {
         if let Some(error) = &reading.error {
             write!(f, ", unreadable: {error}")?;
         }
-        if reading.size.is_some() && out.is_empty() && datagram.leg.is_none() {
+        if reading.sizes.received.is_some() && out.is_empty() && datagram.leg.is_none() {
             f.write_str(", not forwarded")?;
         }
         if reading.is_refused {
@@ -302,18 +303,18 @@ impl fmt::Display for Whole<'_> {
         }
         let [seqs, seqs_out] = reading.seqs().map(|ends| ends.map(Range));
         write_pair(f, ", seq ", seqs, seqs_out)?;
-        write_pair(f, ", ack ", reading.ack, reading.ack_out)?;
+        write_pair(f, ", ack ", reading.header.ack, reading.header.ack_out)?;
         for (flag, word) in [
             (Flags::CONTROL, "control"),
             (Flags::RESEND, "resend"),
             (Flags::COMPRESSION, "compressed"),
         ] {
-            if reading.flags.contains(flag) {
+            if reading.header.flags.contains(flag) {
                 write!(f, ", {word}")?;
             }
         }
-        match reading.num_chunks {
-            0 if reading.flags.contains(Flags::CONTROL) => {}
+        match reading.header.num_chunks {
+            0 if reading.header.flags.contains(Flags::CONTROL) => {}
             1 => f.write_str(", 1 chunk")?,
             chunks => write!(f, ", {chunks} chunks")?,
         }

@@ -193,8 +193,8 @@ impl<'a> Noted<'a> {
         }
         match note.code {
             Code::WrongToken => {
-                let expected = reading.expected.token.map(|token| token.to_string());
-                Some(with(reading.token?.to_string(), expected))
+                let expected = reading.header.expected.token.map(|token| token.to_string());
+                Some(with(reading.header.token?.to_string(), expected))
             }
             Code::AckAhead | Code::AckBehind => {
                 let bound = if note.code == Code::AckAhead {
@@ -202,8 +202,8 @@ impl<'a> Noted<'a> {
                 } else {
                     "at least"
                 };
-                let expected = reading.expected.ack.map(|ack| format!("{bound} {}", ack.get()));
-                Some(with(reading.ack?.get().to_string(), expected))
+                let expected = reading.header.expected.ack.map(|ack| format!("{bound} {}", ack.get()));
+                Some(with(reading.header.ack?.get().to_string(), expected))
             }
             Code::CompressionUnmarked => {
                 let datagram = self.datagram?;

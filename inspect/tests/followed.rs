@@ -7,7 +7,7 @@ use std::fs;
 use teetap_capture::{Item, Playback};
 use teetap_inspect::{
     Decoder, Message, Reading,
-    reading::{Handling, Transport},
+    reading::{Handling, Header, Sizes, Transport},
 };
 use teetap_proxy::session::{Datagram, Event, EventKind};
 use teetap_rules::Filter;
@@ -126,17 +126,17 @@ fn nothing_is_missed_by_following_less() {
 fn described(reading: Option<&Reading>) -> Option<String> {
     let reading = reading?;
     let Reading {
-        size,
-        flags,
-        ack,
-        ack_out,
+        sizes: Sizes { received, .. },
+        header: Header {
+            flags, ack, ack_out, ..
+        },
         notes,
         ..
     } = reading;
     let shown = reading.messages.iter().filter(|message| message.visibility.shown);
     let messages: Vec<String> = shown.map(|message| of_message(reading, message)).collect();
     Some(format!(
-        "{size:?} {flags:?} {ack:?} {ack_out:?} {notes:?} {messages:#?}"
+        "{received:?} {flags:?} {ack:?} {ack_out:?} {notes:?} {messages:#?}"
     ))
 }
 

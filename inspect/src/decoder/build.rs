@@ -73,8 +73,8 @@ impl<'a> Build<'a> {
     ) -> Self {
         let mut reading = decoder.lend_reading();
         reading.is_refused = MessageOutcome::whole(datagram) == MessageOutcome::Refused;
-        reading.size = datagram.received().map(<[u8]>::len);
-        reading.sizes_out.extend(datagram.sent().map(<[u8]>::len));
+        reading.sizes.received = datagram.received().map(<[u8]>::len);
+        reading.sizes.sent.extend(datagram.sent().map(<[u8]>::len));
         let takes_all = !reading.is_refused && decoder.is_to_ddnet(session, datagram.dir);
         let notes = datagram.notes.iter();
         let is_kept = |note: &Note| !(RefusedAck::is_reported_by(note) || takes_all && is_about_size(note));
@@ -120,7 +120,7 @@ impl<'a> Build<'a> {
             None => {}
         }
         if datagram.is_unchanged() && datagram.received().is_some() {
-            self.reading.ack_out = self.reading.ack;
+            self.reading.header.ack_out = self.reading.header.ack;
             return;
         }
         for (index, sent) in datagram.sent().enumerate() {
@@ -143,21 +143,21 @@ impl<'a> Build<'a> {
     /// a run.
     fn note_failure(&mut self, error: PacketError) {
         let Reading {
-            notes, is_cut, size, ..
+            notes, is_cut, sizes, ..
         } = &mut self.reading;
         let code = error.code();
         if !*is_cut && notes.iter().all(|note| note.code != code) {
-            let len = size.unwrap_or_default();
+            let len = sizes.received.unwrap_or_default();
             notes.push(Note { code, at: 0, len });
         }
     }
 
     fn take_received(&mut self, packet: &Packet<'_>) {
         let datagram = self.datagram;
-        self.reading.flags = packet.header.flags;
-        self.reading.num_chunks = packet.header.num_chunks;
-        self.reading.ack = Some(packet.header.ack);
-        self.reading.token = packet.header.token;
+        self.reading.header.flags = packet.header.flags;
+        self.reading.header.num_chunks = packet.header.num_chunks;
+        self.reading.header.ack = Some(packet.header.ack);
+        self.reading.header.token = packet.header.token;
         self.add_notes(&packet.notes);
         let stated = self.decoder.stated().clone();
         let seen = self.seen(packet, &stated);
@@ -167,7 +167,7 @@ impl<'a> Build<'a> {
         }
         // The ranges of messages are positions in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
-        self.reading.payload = packet.payload.len();
+        self.reading.sizes.payload = packet.payload.len();
         let whole = MessageOutcome::whole(datagram);
         if let Some(control) = packet.control() {
             let placed = datagram.placed.first();
@@ -279,14 +279,14 @@ impl<'a> Build<'a> {
     /// the proxy. `index` is the position among the sent datagrams.
     fn take_sent(&mut self, packet: &Packet<'_>, index: usize) {
         let (datagram, first) = (self.datagram, index == 0);
-        let received = self.reading.size.is_some();
+        let received = self.reading.sizes.received.is_some();
         self.heard(index, packet);
         if first {
-            self.reading.ack_out = Some(packet.header.ack);
+            self.reading.header.ack_out = Some(packet.header.ack);
         }
         if !received && first {
-            self.reading.flags = packet.header.flags;
-            self.reading.num_chunks = packet.header.num_chunks;
+            self.reading.header.flags = packet.header.flags;
+            self.reading.header.num_chunks = packet.header.num_chunks;
         }
         if let Some(control) = packet.control() {
             if !received {
@@ -353,7 +353,7 @@ impl<'a> Build<'a> {
             notes: &mut self.reading.notes,
             details: &mut self.reading.details,
         };
-        self.reading.expected = self.decoder.streams().begin(seen, &mut found);
+        self.reading.header.expected = self.decoder.streams().begin(seen, &mut found);
     }
 
     /// Records a forwarded datagram. `index` is its position among the datagrams that the event sent.
@@ -486,7 +486,7 @@ fn whole<'n>(
     let bytes = datagram.received().or_else(|| datagram.sent().next());
     let header = HeaderView::new(datagram.proto, bytes.unwrap_or_default());
     let view = PacketView {
-        size: reading.size,
+        size: reading.sizes.received,
         ack: header.ack(),
         chunks: header.num_chunks(),
         flags: header.flags(),
@@ -515,9 +515,10 @@ fn place_in<'n>(
 /// Decodes a datagram outside a connection.
 pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
     let mut reading = decoder.lend_reading();
-    reading.size = Some(connless.bytes.len());
+    reading.sizes.received = Some(connless.bytes.len());
     reading
-        .sizes_out
+        .sizes
+        .sent
         .extend(connless.sent.as_deref().map(<[u8]>::len));
     reading.is_cut = connless.cut > 0;
     reading.bytes.extend_from_slice(&connless.bytes);

@@ -100,17 +100,17 @@ pub struct Counts {
 impl Counts {
     /// Counts a datagram.
     pub(super) fn datagram(&mut self, at: Time, datagram: &Datagram, reading: &Reading) {
-        if let Some(size) = reading.size {
+        if let Some(size) = reading.sizes.received {
             let packed = match datagram.dir {
                 Dir::C2s => &mut self.c2s,
                 Dir::S2c => &mut self.s2c,
             };
             packed.datagrams += 1;
             packed.bytes += size as u64;
-            if reading.flags.contains(Flags::COMPRESSION) && reading.error.is_none() {
+            if reading.header.flags.contains(Flags::COMPRESSION) && reading.error.is_none() {
                 let header = datagram.proto.layout().header_len;
                 packed.compressed += size.saturating_sub(header) as u64;
-                packed.inflated += reading.payload as u64;
+                packed.inflated += reading.sizes.payload as u64;
             }
         }
         self.rates.count(at, reading.messages.len() as u64);

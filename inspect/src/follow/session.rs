@@ -200,11 +200,11 @@ impl Followed {
         if is_handshake {
             return;
         }
-        if let Some(ack) = reading.ack.filter(|_| reading.size.is_some()) {
+        if let Some(ack) = reading.header.ack.filter(|_| reading.sizes.received.is_some()) {
             self.leg_mut(dir.sender()).on_ack(ack, at);
             self.way_mut(dir.reverse()).plot(Track::AckIn, ack, at);
         }
-        if let Some(ack) = reading.ack_out.filter(|_| !reading.sizes_out.is_empty()) {
+        if let Some(ack) = reading.header.ack_out.filter(|_| !reading.sizes.sent.is_empty()) {
             self.way_mut(dir.reverse()).plot(Track::AckOut, ack, at);
         }
     }

@@ -306,16 +306,16 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, style: Style) -> Datagr
     ];
     let header = HeaderBody {
         frame: datagram.ends.frame.filter(|_| style.frames),
-        size: reading.size,
-        sizes_out: reading.sizes_out.clone(),
+        size: reading.sizes.received,
+        sizes_out: reading.sizes.sent.clone(),
         flags: flags
             .into_iter()
-            .filter(|(flag, _)| reading.flags.contains(*flag))
+            .filter(|(flag, _)| reading.header.flags.contains(*flag))
             .map(|(_, name)| name.into())
             .collect(),
-        ack: reading.ack.map(teetap_wire::Seq::get),
-        ack_out: reading.ack_out.map(teetap_wire::Seq::get),
-        chunks: reading.num_chunks,
+        ack: reading.header.ack.map(teetap_wire::Seq::get),
+        ack_out: reading.header.ack_out.map(teetap_wire::Seq::get),
+        chunks: reading.header.num_chunks,
         token_ok: reading.token_ok(),
         error: reading.error.map(|error| error.to_string().into()),
     };

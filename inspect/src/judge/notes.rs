@@ -63,7 +63,7 @@ impl Judge {
         // An empty datagram loses no data. If the chunk count wrapped from 256 to 0, the wrapped count is the fault.
         let mut notes = reading.notes.iter();
         let mut has_wrapped = || notes.any(|other| other.code == Code::ChunkCountCut);
-        let is_empty = note.code == Code::EmptyNoResend && (reading.payload == 0 || has_wrapped());
+        let is_empty = note.code == Code::EmptyNoResend && (reading.sizes.payload == 0 || has_wrapped());
         let leads = topic.leads() && !is_empty;
         if note.code == Code::KeepaliveLate {
             self.is_back(session, by);

@@ -25,24 +25,10 @@ pub(crate) const INTRODUCTIONS: u64 = 64;
 /// A decoded datagram.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// Size as received, in bytes; `None` if no peer sent the datagram.
-    pub size: Option<usize>,
-    /// Size of the inflated payload as received, in bytes; 0 if the payload could not be read.
-    pub payload: usize,
-    /// Sizes of the datagrams that were sent for this datagram, in bytes.
-    pub sizes_out: Vec<usize>,
-    /// Flags as received; as sent if nothing was received.
-    pub flags: Flags,
-    /// Number of chunks that the header announces.
-    pub num_chunks: u8,
-    /// Token as received; `None` if the datagram has none.
-    pub token: Option<Token>,
-    /// The values that were expected in place of values with a note.
-    pub expected: Expected,
-    /// Ack as received.
-    pub ack: Option<Seq>,
-    /// Ack as sent, in the first datagram that was sent.
-    pub ack_out: Option<Seq>,
+    /// The sizes of the datagram.
+    pub sizes: Sizes,
+    /// The header as received, and its ack as sent.
+    pub header: Header,
     /// The messages of the datagram.
     pub messages: Vec<Message>,
     /// Notes on the datagram that belong to no message.
@@ -65,6 +51,34 @@ pub struct Reading {
     pub(crate) bytes: Vec<u8>,
     /// The fields of all decoded messages.
     pub(crate) records: Vec<Record>,
+}
+
+/// The sizes of a datagram, in bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes {
+    /// Size as received; `None` if no peer sent the datagram.
+    pub received: Option<usize>,
+    /// Size of the inflated payload as received; 0 if the payload could not be read.
+    pub payload: usize,
+    /// Sizes of the datagrams that were sent for this datagram.
+    pub sent: Vec<usize>,
+}
+
+/// The header of a datagram.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Header {
+    /// Flags as received; as sent if nothing was received.
+    pub flags: Flags,
+    /// Number of chunks that the header announces.
+    pub num_chunks: u8,
+    /// Token as received; `None` if the datagram has none.
+    pub token: Option<Token>,
+    /// The values that were expected in place of values with a note.
+    pub expected: Expected,
+    /// Ack as received.
+    pub ack: Option<Seq>,
+    /// Ack as sent, in the first datagram that was sent.
+    pub ack_out: Option<Seq>,
 }
 
 /// Expected values of a datagram, as far as earlier datagrams show them.
@@ -97,7 +111,7 @@ impl fmt::Display for Unreadable {
 impl Reading {
     /// Returns the inflated payload as received.
     pub(crate) fn payload_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.payload).unwrap_or_default()
+        self.bytes.get(..self.sizes.payload).unwrap_or_default()
     }
 
     /// Returns true if the datagram needs its own line, because it has notes or an error but no messages.
@@ -158,18 +172,19 @@ impl Reading {
     pub(crate) fn clear(&mut self) {
         let Self {
             messages,
-            sizes_out,
+            sizes,
             notes,
             details,
             bytes,
             records,
             ..
         } = std::mem::take(self);
-        (self.messages, self.sizes_out, self.notes) = (messages, sizes_out, notes);
+        self.sizes.sent = sizes.sent;
+        (self.messages, self.notes) = (messages, notes);
         (self.bytes, self.records, self.details) = (bytes, records, details);
         self.details.clear();
         self.messages.clear();
-        self.sizes_out.clear();
+        self.sizes.sent.clear();
         self.notes.clear();
         self.bytes.clear();
         self.records.clear();

@@ -33,7 +33,7 @@ fn a_datagram_that_passed_keeps_its_numbers() {
     let left = datagram(11, &[(Some(217), SYS_31), (None, KILL)]);
     let reading = read(&event(&came, &[&left]));
     assert_eq!(
-        (reading.ack, reading.ack_out),
+        (reading.header.ack, reading.header.ack_out),
         (Some(Seq::new(12)), Some(Seq::new(11)))
     );
     let [system, game] = reading.messages.as_slice() else {

@@ -213,7 +213,7 @@ fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
     {
         let ack = decoded.reading.as_ref().map_or(String::new(), |reading| {
             let ack = |ack: Option<teetap_wire::Seq>| ack.map_or("-".to_owned(), |ack| ack.get().to_string());
-            match (reading.ack, reading.ack_out) {
+            match (reading.header.ack, reading.header.ack_out) {
                 (came, left) if came == left => format!(", ack {}", ack(came)),
                 (came, left) => format!(", ack {}→{}", ack(came), ack(left)),
             }

@@ -212,15 +212,15 @@ impl JoinProgress {
                     .any(|message| message.name == Some(ENTER_GAME));
             return;
         }
-        if reading.size.is_some() && reading.error.is_none() && reading.token_ok() {
-            self.ack(at, sender, reading.ack);
+        if reading.sizes.received.is_some() && reading.error.is_none() && reading.token_ok() {
+            self.ack(at, sender, reading.header.ack);
         }
         if reading
             .messages
             .iter()
             .any(|message| message.name == Some(CONNECT))
         {
-            self.causes.connect(reading.ack);
+            self.causes.connect(reading.header.ack);
         }
         // Both sides restart their sequence numbers after a CONNECT or ACCEPT.
         let begins = |message: &Message| message.name.is_some_and(|name| [CONNECT, ACCEPT].contains(&name));

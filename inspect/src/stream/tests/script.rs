@@ -212,7 +212,7 @@ impl Script {
         self.expected = decoded
             .reading
             .as_ref()
-            .map(|reading| reading.expected)
+            .map(|reading| reading.header.expected)
             .unwrap_or_default();
         strange(notes(&decoded))
     }
