@@ -1,5 +1,7 @@
 //! Which findings are reported, and the ignore file that lists known findings.
 
+use std::fmt;
+
 use teetap_wire::{Side, printable};
 
 use super::{finding::Finding, finding_code::Topic, peers::Culprit};
@@ -22,6 +24,41 @@ pub struct Ignored {
     pub by: Option<Side>,
 }
 
+/// The reason why a line of an ignore file is invalid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IgnoreError {
+    /// No kind of finding has this name.
+    #[error(transparent)]
+    Code(#[from] UnknownTopic),
+    /// The word after the code is not a side.
+    #[error("expected client, server or a comment after #, not '{}'", printable(.0.as_bytes()))]
+    Side(String),
+    /// A word follows the side.
+    #[error("unexpected '{}': a comment begins with #", printable(.0.as_bytes()))]
+    Extra(String),
+}
+
+/// No kind of finding has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownTopic {
+    /// The name.
+    pub name: String,
+    /// A similar name, if there is one.
+    pub meant: Option<&'static str>,
+}
+
+impl fmt::Display for UnknownTopic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = printable(self.name.as_bytes());
+        match self.meant {
+            Some(meant) => write!(f, "unknown code '{name}'; did you mean '{meant}'?"),
+            None => write!(f, "unknown code '{name}'; the page of `teetap judge` lists them"),
+        }
+    }
+}
+
+impl std::error::Error for UnknownTopic {}
+
 impl Wanted {
     /// Returns true if the finding is selected and not ignored.
     #[must_use]
@@ -42,7 +79,7 @@ impl Ignored {
     ///
     /// # Errors
     /// Returns each invalid line with its number, from 1.
-    pub fn read(text: &str) -> Result<Vec<Self>, Vec<(usize, String)>> {
+    pub fn read(text: &str) -> Result<Vec<Self>, Vec<(usize, IgnoreError)>> {
         let (mut ignored, mut errors) = (Vec::new(), Vec::new());
         for (at, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default();
@@ -58,7 +95,7 @@ impl Ignored {
         }
     }
 
-    fn line(line: &str) -> Result<Option<Self>, String> {
+    fn line(line: &str) -> Result<Option<Self>, IgnoreError> {
         let mut words = line.split_whitespace();
         let Some(code) = words.next() else {
             return Ok(None);
@@ -68,19 +105,11 @@ impl Ignored {
             None => None,
             Some("client") => Some(Side::Client),
             Some("server") => Some(Side::Server),
-            Some(word) => {
-                let word = printable(word.as_bytes());
-                return Err(format!(
-                    "expected client, server or a comment after #, not '{word}'"
-                ));
-            }
+            Some(word) => return Err(IgnoreError::Side(word.to_owned())),
         };
         match words.next() {
             None => Ok(Some(Self { topic, by })),
-            Some(word) => Err(format!(
-                "unexpected '{}': a comment begins with #",
-                printable(word.as_bytes())
-            )),
+            Some(word) => Err(IgnoreError::Extra(word.to_owned())),
         }
     }
 }
@@ -88,14 +117,11 @@ impl Ignored {
 /// Returns the topic with this name.
 ///
 /// # Errors
-/// Returns a sentence that suggests a similar name, if there is one.
-pub fn named(code: &str) -> Result<Topic, String> {
-    Topic::named(code).map_err(|meant| {
-        let code = printable(code.as_bytes());
-        match meant {
-            Some(meant) => format!("unknown code '{code}'; did you mean '{meant}'?"),
-            None => format!("unknown code '{code}'; the page of `teetap judge` lists them"),
-        }
+/// Returns the name with a similar name, if there is one.
+pub fn named(code: &str) -> Result<Topic, UnknownTopic> {
+    Topic::named(code).map_err(|meant| UnknownTopic {
+        name: code.to_owned(),
+        meant,
     })
 }
 
@@ -135,6 +161,10 @@ mod tests {
                 "unknown code 'qqqqqqqqqqqq'; the page of `teetap judge` lists them",
             ),
         ];
+        let errors: Vec<_> = errors
+            .iter()
+            .map(|(line, error)| (*line, error.to_string()))
+            .collect();
         let expected = expected.map(|(line, text)| (line, text.to_owned()));
         assert_eq!(errors, expected);
     }

@@ -47,7 +47,7 @@ use teetap_wire::def::Secrets;
 pub use entries::{MOST, SESSIONS};
 pub use finding::{Finding, Occurrence};
 pub use finding_code::{FindingCode, Role, Topic};
-pub use known::{Ignored, Wanted, named};
+pub use known::{IgnoreError, Ignored, UnknownTopic, Wanted, named};
 pub use live::SharedJudge;
 pub use peers::{Culprit, PeerRelease};
 pub use rank::{Counts, Findings};
