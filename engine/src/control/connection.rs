@@ -325,7 +325,6 @@ impl Connection {
     }
 
     fn answer(&mut self, id: Option<u64>, session: Option<u32>, result: Result<ResultBody, LineError>) {
-        let result = result.map_err(|error| error.to_string());
         let now = self.shared.parts.clock.now();
         let definitions = self.shared.parts.definitions();
         jsonl::answer(now, session, id, result, definitions, &mut self.output);

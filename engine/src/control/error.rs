@@ -9,6 +9,11 @@ use teetap_rules::Diagnostic;
 use super::MAX_LINE;
 use crate::commands::{CommandError, lines};
 
+/// The control socket serves its maximum number of connections, which it contains.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("too many connections: at most {0} are served")]
+pub(super) struct TooManyConnections(pub(super) usize);
+
 /// The reason why a line of the client was answered with an error.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LineError {

@@ -31,6 +31,7 @@ use teetap_wire::def::{Registry, Secrets};
 
 use crate::commands::Handle;
 use connection::Connection;
+use error::TooManyConnections;
 
 pub use socket::{Guard, Socket, connect};
 
@@ -210,8 +211,7 @@ fn accept(listener: &UnixListener, shared: &Arc<Shared>) {
         let number = shared.connections.fetch_add(1, Ordering::AcqRel);
         let counted = Counted(Arc::clone(shared));
         if number >= MAX_CONNECTIONS {
-            let why = format!("too many connections: at most {MAX_CONNECTIONS} are served");
-            refuse(stream, shared, why);
+            refuse(stream, shared, TooManyConnections(MAX_CONNECTIONS));
             continue;
         }
         // If no thread can be started, the connection is closed.
@@ -222,7 +222,7 @@ fn accept(listener: &UnixListener, shared: &Arc<Shared>) {
 }
 
 /// Refuses a connection with one line, which fits an empty socket buffer, so that the write does not block.
-fn refuse(mut stream: UnixStream, shared: &Shared, why: String) {
+fn refuse(mut stream: UnixStream, shared: &Shared, why: TooManyConnections) {
     let mut line = Vec::new();
     let now = shared.parts.clock.now();
     jsonl::answer(now, None, None, Err(why), shared.parts.definitions(), &mut line);

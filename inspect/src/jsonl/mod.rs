@@ -13,6 +13,7 @@ mod time;
 
 use std::{
     borrow::Cow,
+    fmt,
     path::Path,
     time::{Duration, SystemTime},
 };
@@ -101,7 +102,7 @@ pub fn answer(
     at: Time,
     session: Option<u32>,
     id: Option<u64>,
-    result: Result<ResultBody, String>,
+    result: Result<ResultBody, impl fmt::Display>,
     (registry, secrets): (&Registry, Secrets),
     out: &mut Vec<u8>,
 ) {

@@ -1,6 +1,6 @@
 //! The answers to commands.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 use teetap_proxy::session::{Answer, CommandId, HeldMessage};
@@ -45,13 +45,13 @@ impl AnswerBody {
     #[must_use]
     pub fn of_control(
         id: Option<u64>,
-        result: Result<ResultBody, String>,
+        result: Result<ResultBody, impl fmt::Display>,
         registry: &Registry,
         secrets: Secrets,
     ) -> Self {
         let (result, why) = match result {
             Ok(result) => (result, None),
-            Err(why) => (ResultBody::default(), Some(why.into())),
+            Err(why) => (ResultBody::default(), Some(why.to_string().into())),
         };
         Self {
             id,
