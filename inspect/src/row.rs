@@ -17,7 +17,7 @@ use teetap_wire::{Flags, Note, printable};
 use crate::{
     DecodedEvent, EventLines, Kind, Style, Viewer,
     lines::{About, Bytes, Line},
-    reading::{Message, Reading},
+    reading::{Message, Reading, Transport},
     snapshot,
     transit::Transits,
 };
@@ -352,8 +352,8 @@ impl fmt::Display for Range {
 
 /// Returns `V` for a vital message, `R` for a vital message with the resend flag, and `-` for others.
 #[must_use]
-pub fn flag(message: &Message) -> char {
-    match (message.transport.vital, message.transport.resend) {
+pub fn flag(transport: &Transport) -> char {
+    match (transport.vital, transport.resend) {
         (true, true) => 'R',
         (true, false) => 'V',
         (false, _) => '-',
@@ -363,8 +363,8 @@ pub fn flag(message: &Message) -> char {
 /// Returns the sequence number of the sender, followed by `→` and the forwarded sequence number if it differs; empty
 /// for a message that is not vital.
 #[must_use]
-pub fn seq(message: &Message) -> String {
-    match (message.transport.seq, message.transport.seq_out) {
+pub fn seq(transport: &Transport) -> String {
+    match (transport.seq, transport.seq_out) {
         (Some(came), Some(left)) if came != left => format!("{}→{}", came.get(), left.get()),
         (None, Some(left)) => format!("→{}", left.get()),
         (Some(came), _) => came.get().to_string(),
@@ -375,14 +375,21 @@ pub fn seq(message: &Message) -> String {
 /// Width of the name column, in characters.
 const NAME: usize = 15;
 
-/// Appends the columns of a message to a draft that ends with the direction.
-fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style) -> Draft {
-    let (flag, seq) = (flag(message), seq(message));
+/// Appends the vital flag, the sequence number, the name and the size of a message to a draft that ends with the
+/// direction.
+#[must_use]
+pub fn columns(draft: Draft, transport: &Transport, name: &str, size: usize) -> Draft {
+    let (flag, seq) = (flag(transport), seq(transport));
     // A long number shortens the padding of the name, so that sizes stay in their column.
     let spare = NAME.saturating_sub(seq.chars().count().saturating_sub(4));
     let draft = draft.push(format_args!("{flag} {seq:>4} "));
-    let draft = draft.name(&reading.label(message), spare);
-    let mut draft = draft.size(message.ranges.range().len());
+    draft.name(name, spare).size(size)
+}
+
+/// Appends the columns of a message to a draft that ends with the direction.
+fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style) -> Draft {
+    let (name, size) = (reading.label(message), message.ranges.range().len());
+    let mut draft = columns(draft, &message.transport, &name, size);
     if let Some(word) = message.outcome() {
         draft = draft.push(' ').push(word);
     }

@@ -203,7 +203,7 @@ fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
         (true, false) => " vital",
         (false, _) => "",
     });
-    let seq = row::seq(message);
+    let seq = row::seq(&message.transport);
     if !seq.is_empty() {
         way.push_str(&format!(" seq {seq}"));
     }

@@ -315,13 +315,13 @@ fn head(
     let direction = dir.map_or(Style::new(), |dir| theme.direction(dir));
     let arrow = dir.map_or("   ", |dir| row::arrow(dir, leg));
     // A long sequence number shortens the name column, so that gists stay aligned.
-    let seq = row::seq(message);
+    let seq = row::seq(&message.transport);
     let wide = seq.chars().count().saturating_sub(5);
     let name = reading.label(message);
     vec![
         Span::styled(start.to_owned(), theme.quiet()),
         Span::styled(arrow, direction),
-        Span::raw(format!(" {} {seq:>5} ", row::flag(message))),
+        Span::raw(format!(" {} {seq:>5} ", row::flag(&message.transport))),
         Span::styled(
             format!("{} ", padded(&name, name_width(width).saturating_sub(wide))),
             theme.name_of(direction),
