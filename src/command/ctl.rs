@@ -18,7 +18,12 @@ use teetap_wire::{printable, printable_json, printable_path};
 use crate::{
     cli::Json,
     exit::{Exit, Failure},
-    output::{print, print_status, write_out},
+    output::{Printer, print, print_status, write_out},
+};
+
+use super::{
+    events,
+    json::{list, text},
 };
 
 /// Maximum wait for an answer.
@@ -81,6 +86,8 @@ pub(crate) fn ctl(json: Json, session: Option<u32>, path: &Path, command: &Comma
 /// Prints events until the run ends or stdout is closed.
 fn follow(mut peer: Peer, json: bool) -> anyhow::Result<Exit> {
     peer.wait_forever()?;
+    let mut printer = Printer::default();
+    printer.look_at_terminal();
     loop {
         let line = peer.line()?;
         let object: Value = serde_json::from_str(&line)
@@ -88,7 +95,12 @@ fn follow(mut peer: Peer, json: bool) -> anyhow::Result<Exit> {
         let is_open = if json {
             write_out(format!("{}\n", printable_json(&line)).as_bytes())?
         } else {
-            print(&format!("{}\n", event(&object)))?
+            let (rows, moment) = events::rows(&line, &object);
+            let mut out = Vec::new();
+            for row in &rows {
+                printer.row(row, moment, &mut out);
+            }
+            write_out(&out)?
         };
         if !is_open || object["event"] == "summary" {
             return Ok(Exit::Ok);
@@ -261,70 +273,6 @@ fn figure(name: &str, value: &Value) -> String {
         value => value.to_string(),
     };
     format!("{:<16}{value}", name.replace('_', " "))
-}
-
-/// Returns an event as one line.
-fn event(object: &Value) -> String {
-    let t = object["t"].as_f64().unwrap_or_default();
-    let session = match &object["session"] {
-        Value::Null => String::new(),
-        number => format!("#{number}"),
-    };
-    let kind = text(object, "event");
-    let rest = match kind.as_str() {
-        "message" => message(object),
-        "session" => {
-            let [state, proto, client, reason] =
-                ["state", "proto", "client", "reason"].map(|field| text(object, field));
-            format!("session {state} {proto} {client} {reason}")
-        }
-        "gap" => format!("{} events are missing here", object["lost"]),
-        "datagram" => {
-            let [dir, size] = [text(object, "dir"), object["size"].to_string()];
-            format!("{dir} datagram {} size {size}", object["ordinal"])
-        }
-        "summary" => format!("the run has ended, exit code {}", object["exit"]),
-        _ => format!("{kind} {}", text(object, "text")),
-    };
-    let line = format!("{t:10.6}  {session:<4}{rest}");
-    printable(line.trim_end().as_bytes())
-}
-
-fn message(object: &Value) -> String {
-    let mark = match (object["vital"] == true, object["resend"] == true) {
-        (true, true) => 'R',
-        (true, false) => 'V',
-        _ => ' ',
-    };
-    let name = match &object["name"] {
-        Value::String(name) => name.clone(),
-        _ => format!("{}.{}", text(object, "layer"), object["id"]),
-    };
-    let mut line = format!("{} {mark} {name}", text(object, "dir"));
-    if let Value::Object(fields) = &object["fields"]
-        && !fields.is_empty()
-    {
-        line = format!("{line} {}", object["fields"]);
-    }
-    for action in list(object, "actions") {
-        line = format!("{line} [{}]", text(action, "action"));
-    }
-    for note in list(object, "notes") {
-        line = format!("{line} !{}", text(note, "code"));
-    }
-    line
-}
-
-fn list<'v>(object: &'v Value, field: &str) -> impl Iterator<Item = &'v Value> {
-    object[field].as_array().into_iter().flatten()
-}
-
-/// Returns the text of a field; empty if the field is missing or no text.
-fn text(object: &Value, field: &str) -> String {
-    object[field]
-        .as_str()
-        .map(|text| printable(text.as_bytes()))
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -5,47 +5,6 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn each_event_is_one_line() {
-    for (object, line) in [
-        (
-            json!({"event": "message", "t": 1.5, "session": 2, "dir": "c2s", "vital": true, "resend": false, "name": "cl_say",
-                "fields": {"message": "hi"}, "actions": [{"action": "edit"}], "notes": [{"code": "out-of-range"}]}),
-            "  1.500000  #2  c2s V cl_say {\"message\":\"hi\"} [edit] !out-of-range",
-        ),
-        (
-            json!({"event": "message", "t": 0.25, "session": 12, "dir": "s2c", "vital": true, "resend": true, "name": "sv_motd", "fields": {}}),
-            "  0.250000  #12 s2c R sv_motd",
-        ),
-        (
-            json!({"event": "message", "t": 0.25, "session": 1, "dir": "s2c", "vital": false, "resend": false, "layer": "sys", "id": 99}),
-            "  0.250000  #1  s2c   sys.99",
-        ),
-        (
-            json!({"event": "session", "t": 100, "session": 1, "state": "closed", "proto": "0.7", "client": "192.0.2.1:5000", "reason": "bye\u{1b}"}),
-            "100.000000  #1  session closed 0.7 192.0.2.1:5000 bye\u{fffd}",
-        ),
-        (
-            json!({"event": "gap", "lost": 7}),
-            "  0.000000      7 events are missing here",
-        ),
-        (
-            json!({"event": "datagram", "t": 1, "session": 3, "dir": "c2s", "ordinal": 9, "size": 42}),
-            "  1.000000  #3  c2s datagram 9 size 42",
-        ),
-        (
-            json!({"event": "summary", "t": 2, "exit": 4}),
-            "  2.000000      the run has ended, exit code 4",
-        ),
-        (
-            json!({"event": "notice", "t": 2, "text": "a notice"}),
-            "  2.000000      notice a notice",
-        ),
-    ] {
-        assert_eq!(event(&object), line, "{object}");
-    }
-}
-
-#[test]
 fn each_result_is_a_line_of_the_answer() {
     for (object, lines) in [
         (json!({"event": "result"}), "done\n"),

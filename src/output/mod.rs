@@ -23,6 +23,7 @@ pub(crate) use around::Extent;
 pub(crate) use count::counted;
 pub(crate) use filters::{Filters, decoder};
 pub(crate) use findings::Listing;
+pub(crate) use printer::Printer;
 pub(crate) use screen::{is_lost, screen_failed};
 pub(crate) use streams::{print, print_status, say_sentence, write_out};
 pub(crate) use summary::leave_to;
@@ -43,7 +44,6 @@ use teetap_proxy::{
 
 use around::Around;
 use plain::Lines;
-use printer::Printer;
 use screen::RunScreen;
 use stdout::Stdout;
 

@@ -34,7 +34,7 @@ const ROOM: usize = 100;
 const BEFORE_NAME: usize = 8;
 /// Prints rows.
 #[derive(Debug)]
-pub(super) struct Printer {
+pub(crate) struct Printer {
     clock: Clock,
     /// The time of day at the start of the run.
     wall: SystemTime,
@@ -78,12 +78,12 @@ impl Printer {
     }
 
     /// Reads the size of the terminal.
-    pub(super) fn look_at_terminal(&mut self) {
+    pub(crate) fn look_at_terminal(&mut self) {
         self.columns = look::columns(io::stdout()).filter(|_| !self.is_wide);
     }
 
     /// Appends a row.
-    pub(super) fn row(&mut self, row: &Row, moment: Moment, out: &mut Vec<u8>) {
+    pub(crate) fn row(&mut self, row: &Row, moment: Moment, out: &mut Vec<u8>) {
         let is_plain = self.stream == Stream::default() && self.columns.is_none();
         if is_plain {
             for (_, text) in self.cells(row, moment) {

@@ -92,7 +92,8 @@ fn closed_pipes_and_errors(demo: &mut Demo) -> Result<()> {
     let mut first = [0; 200];
     child.stdout.take().context("no stdout")?.read_exact(&mut first)?;
     let text = String::from_utf8_lossy(&first);
-    ensure!(text.contains(" c2s ") && text.contains(" input {"), "{text}");
+    let parts = [" c→s ", " input ", " bytes {"];
+    ensure!(parts.iter().all(|part| text.contains(part)), "{text}");
     ensure!(wait_end(&mut child, PATIENCE)? == Some(0));
     for wrong in [
         &["release", "x"][..],
