@@ -5,6 +5,7 @@
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use teetap_wire::def::meant_in_source;
 
 use crate::span::Span;
 
@@ -155,7 +156,7 @@ impl Diagnostic {
     #[must_use]
     pub fn meant(self, name: Option<&str>) -> Self {
         match name {
-            Some(name) => self.help(format!("did you mean `{name}`?")),
+            Some(name) => self.help(meant_in_source(name)),
             None => self,
         }
     }

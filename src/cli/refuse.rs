@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
-use teetap_wire::def::suggest;
+use teetap_wire::def::{did_you_mean, suggest};
 
 use super::{command::COMMANDS, examples};
 use crate::{exit::Exit, look::Look, output::streams};
@@ -41,7 +41,7 @@ pub(super) fn suggested(
     };
     match command_like(word) {
         Some(name) if name != word => {
-            let text = format!("unknown command '{word}'; did you mean '{name}'?");
+            let text = format!("unknown command '{word}'; {}", did_you_mean(name.as_str()));
             definition.error(ErrorKind::InvalidSubcommand, text)
         }
         _ => error,

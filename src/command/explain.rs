@@ -12,7 +12,7 @@ use teetap_inspect::{
     jsonl::VERSION,
 };
 use teetap_proxy::io::files::read_given;
-use teetap_wire::{OpensNothing, printable, printable_path};
+use teetap_wire::{OpensNothing, def::meant_clause, printable, printable_path};
 
 use crate::{
     cli::ExplainOptions,
@@ -76,10 +76,10 @@ fn find(words: &[String]) -> Result<ParsedInput, Failure> {
         Ok(found) => Ok(found),
         Err(_) if path.exists() => contents(path),
         Err(InputError::NoHex { .. }) if codes::meant(word).is_some() => {
-            let meant = codes::meant(word).unwrap_or_default();
-            let word = printable(word.as_bytes());
+            let name = printable(word.as_bytes());
             Err(Failure::usage(format!(
-                "cannot explain '{word}': neither bytes nor a file nor a code; did you mean '{meant}'?"
+                "cannot explain '{name}': neither bytes nor a file nor a code{}",
+                meant_clause(codes::meant(word))
             )))
         }
         Err(InputError::NoHex { .. }) if is_name(word) => {

@@ -5,7 +5,7 @@ use std::{
     fmt::Write as _,
 };
 
-use teetap_wire::def::{Class, Def, Dialect, FORM, Id, Registry};
+use teetap_wire::def::{Class, Def, Dialect, FORM, Id, Registry, meant_clause};
 
 use crate::{
     cli::Definitions,
@@ -57,7 +57,7 @@ fn unknown(registry: &Registry, name: &str) -> Failure {
         let meant = registry.suggest(class, own);
         meant.map_or_else(
             || parts(registry, class, own),
-            |meant| format!("; did you mean {prefix}{meant}?"),
+            |meant| meant_clause(Some(&format!("{prefix}{meant}"))),
         )
     };
     Failure::usage(format!("unknown message or object '{name}'{help}"))

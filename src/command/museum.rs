@@ -8,7 +8,10 @@ use std::{
     path::Path,
 };
 
-use teetap_wire::{def::suggest, printable, printable_path};
+use teetap_wire::{
+    def::{did_you_mean, suggest},
+    printable, printable_path,
+};
 
 use super::{file, notes::plain, open::show_recording};
 use crate::{
@@ -105,7 +108,7 @@ fn unknown(name: &str) -> Failure {
     };
     let meant = suggest(&spelled, PIECES.iter().map(|piece| piece.name)).or_else(about);
     let help = match meant {
-        Some(meant) => format!("did you mean {meant}?"),
+        Some(meant) => did_you_mean(meant),
         None => "teetap museum lists them".to_owned(),
     };
     Failure::usage(format!("unknown piece '{}'; {help}", printable(name.as_bytes())))

@@ -1,7 +1,7 @@
 //! Mistakes in a configuration file.
 
 use teetap_tui::keymap::UnknownKey;
-use teetap_wire::printable;
+use teetap_wire::{def::meant_clause, printable};
 
 use super::KEYS;
 
@@ -39,5 +39,8 @@ pub(super) enum Mistake {
 
 /// Returns a question for the name that was probably meant, else `other`.
 fn meant_or(meant: Option<&str>, other: &str) -> String {
-    meant.map_or_else(|| other.to_owned(), |meant| format!("; did you mean '{meant}'?"))
+    match meant {
+        Some(_) => meant_clause(meant),
+        None => other.to_owned(),
+    }
 }

@@ -48,7 +48,7 @@ fn a_definition_has_many_names_and_a_wrong_name_gets_a_suggestion() {
     assert_eq!(stdout, "");
     assert_eq!(
         stderr,
-        "teetap: unknown message or object 'sv_cat'; did you mean sv_chat?\n"
+        "teetap: unknown message or object 'sv_cat'; did you mean 'sv_chat'?\n"
     );
     let (_, stderr) = run(&["messages", "chat"], 2);
     assert!(
@@ -78,7 +78,7 @@ fn a_definition_is_printed_by_its_name_in_filters() {
         assert!(!lines.any(|line| line.starts_with(lacks)), "{name}: {text}");
     }
     for (name, help) in [
-        ("snap.charcter", "did you mean snap.character?"),
+        ("snap.charcter", "did you mean 'snap.character'?"),
         (
             "snap.character[3].x",
             "for a field see the definition of snap.character",

@@ -157,7 +157,7 @@ fn a_piece_is_explained_and_saved() {
         ("map-again", "map-twice"),
         ("5834", "map-twice"),
     ] {
-        refused(&["museum", word], 2, &format!("did you mean {meant}?"));
+        refused(&["museum", word], 2, &format!("did you mean '{meant}'?"));
     }
     refused(&["museum", "nothing-such"], 2, "teetap museum lists them");
     refused(&["museum", "--json"], 2, "name a recording");

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use teetap_rules::{Diagnostic, Style};
+use teetap_wire::def::meant_clause;
 
 /// Reason why rules cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +36,7 @@ impl RulesError {
 #[non_exhaustive]
 pub enum ChangeError {
     /// There is no rule of this name.
-    #[error("there is no rule {name}{}", .meant.as_ref().map_or(String::new(), |meant| format!("; did you mean {meant}?")))]
+    #[error("there is no rule {name}{}", meant_clause(.meant.as_deref()))]
     Unknown {
         /// The name as given.
         name: String,

@@ -8,7 +8,7 @@ use std::str::Utf8Error;
 use serde::{de::DeserializeOwned, ser};
 use serde_json::{Map, Value};
 use teetap_proxy::words::variants;
-use teetap_wire::def::suggest;
+use teetap_wire::def::{did_you_mean, suggest};
 
 use super::command::{Command, RuleCommand};
 
@@ -128,10 +128,8 @@ fn command(mut object: Map<String, Value>) -> Result<Command, Cause> {
 /// Returns a hint for an unknown name: the most similar command, or all commands.
 fn meant(name: &str) -> String {
     let names = names();
-    suggest(name, names.iter().map(String::as_str)).map_or_else(
-        || format!("the commands are {}", names.join(", ")),
-        |meant| format!("did you mean {meant}?"),
-    )
+    suggest(name, names.iter().map(String::as_str))
+        .map_or_else(|| format!("the commands are {}", names.join(", ")), did_you_mean)
 }
 
 /// Parses the fields of a command, which is a variant of `T`.
@@ -177,7 +175,7 @@ mod tests {
             (
                 "{\"id\":7,\"cmd\":\"stat\"}",
                 Some(7),
-                "unknown command \"stat\"; did you mean stats?",
+                "unknown command \"stat\"; did you mean 'stats'?",
             ),
             (
                 "{\"id\":7,\"cmd\":\"zz\\u0007z\"}",

@@ -1,6 +1,6 @@
 //! Messages and fields that are not compared.
 
-use teetap_wire::def::{Dialect, Registry, suggest};
+use teetap_wire::def::{Dialect, Registry, meant_clause, suggest};
 
 /// Messages and fields that are not compared.
 #[derive(Clone, Debug, Default)]
@@ -20,16 +20,12 @@ enum Rule {
 
 /// A name that no message, object or field has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no message, object or field is called '{name}'{}", hint(.meant.as_deref()))]
+#[error("no message, object or field is called '{name}'{}", meant_clause(.meant.as_deref()))]
 pub struct UnknownName {
     /// The name as the user wrote it.
     pub name: String,
     /// The most similar name, if there is one.
     pub meant: Option<String>,
-}
-
-fn hint(meant: Option<&str>) -> String {
-    meant.map_or(String::new(), |meant| format!("; did you mean '{meant}'?"))
 }
 
 /// Prefixes of messages without a definition: `sys.57`, `game.40`.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use teetap_wire::def::meant_clause;
 use teetap_wire::{Side, printable};
 
 use super::{finding::Finding, finding_code::Topic, peers::Culprit};
@@ -51,7 +52,7 @@ impl fmt::Display for UnknownTopic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = printable(self.name.as_bytes());
         match self.meant {
-            Some(meant) => write!(f, "unknown code '{name}'; did you mean '{meant}'?"),
+            Some(_) => write!(f, "unknown code '{name}'{}", meant_clause(self.meant)),
             None => write!(f, "unknown code '{name}'; the page of `teetap judge` lists them"),
         }
     }

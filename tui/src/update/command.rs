@@ -2,7 +2,7 @@
 
 use teetap_inspect::control::{Command, RuleCommand, Sides};
 use teetap_rules::{Program, is_rule_word};
-use teetap_wire::def::suggest;
+use teetap_wire::def::{did_you_mean, suggest};
 
 use super::{Refused, rows::RowError, send, session::shown, update};
 use crate::{
@@ -131,7 +131,7 @@ fn view(name: &str) -> Result<View, CommandError> {
 
 fn unknown(what: &'static str, name: &str, names: &[&str]) -> CommandError {
     let meant = suggest(name, names.iter().copied());
-    let help = meant.map_or_else(|| names.join(", "), |name| format!("did you mean {name}?"));
+    let help = meant.map_or_else(|| names.join(", "), did_you_mean);
     CommandError::Unknown {
         what,
         name: name.to_owned(),

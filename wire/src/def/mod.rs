@@ -62,7 +62,7 @@ pub use record::{Decoded, Record, Records, Source, Value};
 pub use registry::{Found, Registry};
 pub use secret::{HIDDEN, Secrets};
 pub use show::TreeRow;
-pub use suggest::suggest;
+pub use suggest::{did_you_mean, meant_clause, meant_in_source, suggest};
 
 /// The form of definition files, explained with an example of each part. The text is a definition file itself.
 pub const FORM: &str = include_str!("../../defs/form.tw");

@@ -25,10 +25,29 @@ pub fn suggest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) ->
         .map(|(.., candidate)| candidate)
 }
 
+/// Returns the question for the name that was probably meant, in a sentence. In the help of a diagnostic, which quotes
+/// source text, see [`meant_in_source`].
+#[must_use]
+pub fn did_you_mean(name: &str) -> String {
+    format!("did you mean '{name}'?")
+}
+
+/// Returns the question of [`did_you_mean`] as the end of a sentence; empty for `None`.
+#[must_use]
+pub fn meant_clause(meant: Option<&str>) -> String {
+    meant.map_or_else(String::new, |name| format!("; {}", did_you_mean(name)))
+}
+
+/// Returns the question for the source text that was probably meant, for the help of a diagnostic.
+#[must_use]
+pub fn meant_in_source(text: &str) -> String {
+    format!("did you mean `{text}`?")
+}
+
 /// Returns the suggestion for `name` as help text, or a list of all candidates.
 pub(super) fn meant_or_all<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str> + Clone) -> String {
     match suggest(name, candidates.clone()) {
-        Some(meant) => format!("did you mean `{meant}`?"),
+        Some(meant) => meant_in_source(meant),
         None => candidates.into_iter().collect::<Vec<_>>().join(", "),
     }
 }

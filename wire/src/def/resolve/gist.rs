@@ -8,7 +8,7 @@ use crate::def::mark::Name;
 use crate::def::model::{Compare, Def, Field, Gist, GistPart, Path, Section, Test, Type, ValueFormat, When};
 use crate::def::parse::plain_number;
 use crate::def::path::PathError;
-use crate::def::suggest::suggest;
+use crate::def::suggest::{meant_in_source, suggest};
 use crate::printable;
 
 /// An error: position, message, and optional help.
@@ -153,7 +153,7 @@ impl<'t> Template<'t> {
         let found = ValueFormat::NAMES.iter().find(|(known, _)| *known == name);
         found.map(|(_, form)| *form).ok_or_else(|| {
             let help = match suggest(name, names()) {
-                Some(meant) => format!("did you mean `{meant}`?"),
+                Some(meant) => meant_in_source(meant),
                 None => names().collect::<Vec<_>>().join(", "),
             };
             (self.mark(at), format!("unknown form `{name}`"), Some(help))
@@ -230,7 +230,7 @@ impl<'t> Template<'t> {
             (
                 self.mark(at + text.len() - value.len()),
                 format!("`{}` cannot be `{value}`", field.name),
-                meant.map(|meant| format!("did you mean `{meant}`?")),
+                meant.map(meant_in_source),
             )
         })?;
         Ok(When::If(path, Test::Number(compare, value)))
@@ -242,7 +242,7 @@ impl<'t> Template<'t> {
                 PathError::Unknown { at, meant, known, .. } => (
                     *at,
                     match meant {
-                        Some(meant) => Some(format!("did you mean `{meant}`?")),
+                        Some(meant) => Some(meant_in_source(meant)),
                         None if known.is_empty() => None,
                         None => Some(known.join(", ")),
                     },

@@ -10,7 +10,7 @@ use super::names::Names;
 use crate::def::error::Errors;
 use crate::def::mark::Name;
 use crate::def::model::{Class, Def, Field, Id, Len, Repeat, Set, Size, Type};
-use crate::def::suggest::suggest;
+use crate::def::suggest::{meant_in_source, suggest};
 use crate::def::syntax::{Builtin, Head, Item, Layout, Member, RawField, RawLen, RawRepeat};
 
 /// The maximum number of fields of a message, including the fields of its structs.
@@ -260,7 +260,7 @@ impl<'i> Out<'_, 'i> {
             .iter()
             .filter(|field| field.is_number())
             .map(|field| &*field.name);
-        let meant = suggest(&name.text, before).map(|meant| format!("did you mean `{meant}`?"));
+        let meant = suggest(&name.text, before).map(meant_in_source);
         self.errors.push(
             name.mark,
             format!("no number `{}` before this field", name.text),

@@ -3,7 +3,7 @@
 use super::Out;
 use crate::def::mark::Name;
 use crate::def::model::{Class, Dialect};
-use crate::def::suggest::{meant_or_all, suggest};
+use crate::def::suggest::{meant_in_source, meant_or_all, suggest};
 use crate::def::syntax::{Builtin, Kind, RawField};
 
 impl Out<'_, '_> {
@@ -17,7 +17,7 @@ impl Out<'_, '_> {
         let own = names.sets.keys().chain(names.structs.keys()).copied();
         let own = own.chain(names.objects.keys().copied());
         let help = match suggest(&name.text, types().chain(own)) {
-            Some(meant) => format!("did you mean `{meant}`?"),
+            Some(meant) => meant_in_source(meant),
             None if Builtin::named(&raw.name.text).is_some() => {
                 format!("the name comes first: `{} {}`", name.text, raw.name.text)
             }
@@ -35,7 +35,7 @@ impl Out<'_, '_> {
             return;
         }
         let known = self.names.structs.keys().chain(self.names.objects.keys());
-        let meant = suggest(&name.text, known.copied()).map(|meant| format!("did you mean `{meant}`?"));
+        let meant = suggest(&name.text, known.copied()).map(meant_in_source);
         self.errors
             .push(name.mark, format!("unknown struct `{}`", name.text), meant);
     }
