@@ -30,59 +30,98 @@ const PROTOS: Names = &[
     ("0.7", Proto::V7 as i64),
 ];
 
-/// Returns the table of facts.
-fn facts() -> [(&'static str, Operand); 15] {
+/// Returns the table of facts: name, operand, and the noun that explains it.
+fn facts() -> [(&'static str, Operand, &'static str); 15] {
     use Operand::{Named, Truth};
     let number = |number, quantity| Operand::Number(number, quantity);
     [
         (
             "pkt.size",
             number(Number::Packet(PacketFact::Size), Quantity::Size),
+            "the size of the datagram",
         ),
         (
             "pkt.ack",
             number(Number::Packet(PacketFact::Ack), Quantity::Plain),
+            "the ack of the datagram",
         ),
         (
             "pkt.chunks",
             number(Number::Packet(PacketFact::Chunks), Quantity::Plain),
+            "the number of chunks in the datagram",
         ),
         (
             "pkt.seq",
             number(Number::Packet(PacketFact::Seq), Quantity::Plain),
+            "the sequence number",
         ),
         (
             "pkt.flags",
             Operand::Flags(Number::Packet(PacketFact::Flags), FLAGS),
+            "the set of flags of the datagram",
         ),
-        ("pkt.resend", Truth(Number::Packet(PacketFact::Resend))),
+        (
+            "pkt.resend",
+            Truth(Number::Packet(PacketFact::Resend)),
+            "`pkt.resend`",
+        ),
         (
             "sess.id",
             number(Number::Session(SessionFact::Id), Quantity::Plain),
+            "the number of the session",
         ),
-        ("sess.name", Operand::Text(Text::Player, "sess.name".to_owned())),
+        (
+            "sess.name",
+            Operand::Text(Text::Player, "sess.name".to_owned()),
+            "the name of the player",
+        ),
         (
             "sess.client",
             Operand::Text(Text::Client, "sess.client".to_owned()),
+            "the address of the client",
         ),
-        ("sess.proto", Named(Number::Proto, PROTOS)),
-        ("sess.state", Named(Number::State, STATES)),
+        (
+            "sess.proto",
+            Named(Number::Proto, PROTOS),
+            "the protocol of the session",
+        ),
+        (
+            "sess.state",
+            Named(Number::State, STATES),
+            "the state of the session",
+        ),
         (
             "sess.rtt",
             number(Number::Session(SessionFact::Rtt), Quantity::Duration),
+            "the round trip to the client",
         ),
-        ("snap.tick", number(Number::Snap(SnapFact::Tick), Quantity::Plain)),
-        ("snap.crc_ok", Truth(Number::Snap(SnapFact::CrcOk))),
+        (
+            "snap.tick",
+            number(Number::Snap(SnapFact::Tick), Quantity::Plain),
+            "the tick of the snapshot",
+        ),
+        (
+            "snap.crc_ok",
+            Truth(Number::Snap(SnapFact::CrcOk)),
+            "`snap.crc_ok`",
+        ),
         (
             "snap.parts",
             number(Number::Snap(SnapFact::Parts), Quantity::Plain),
+            "the number of parts of the snapshot",
         ),
     ]
 }
 
 /// Returns the names of all facts.
 pub(super) fn names() -> Vec<&'static str> {
-    facts().iter().map(|(name, _)| *name).collect()
+    facts().iter().map(|(name, ..)| *name).collect()
+}
+
+/// Returns the noun that explains a fact; `None` if no fact has this name.
+pub(crate) fn noun(name: &str) -> Option<&'static str> {
+    let found = facts().into_iter().find(|(known, ..)| *known == name);
+    found.map(|(.., noun)| noun)
 }
 
 /// Returns the names that can follow `pkt`, `sess` or `snap`, as help.
@@ -104,7 +143,7 @@ impl Checker<'_> {
             return self.failed(diagnostic);
         };
         let wanted = format!("{}.{}", head.name.text, second.name.text);
-        let Some((_, operand)) = facts().into_iter().find(|(name, _)| *name == wanted) else {
+        let Some((_, operand, _)) = facts().into_iter().find(|(name, ..)| *name == wanted) else {
             let mut names = names();
             names.retain(|name| name.starts_with(&*head.name.text));
             let what = format!("unknown fact `{wanted}`");

@@ -28,6 +28,7 @@ mod words;
 
 pub use complete::{Completion, completions, is_rule_word};
 pub(crate) use cond::check;
+pub(crate) use fact::noun;
 pub(crate) use kinds::{VarValue, Variables};
 pub(crate) use literal::{MAX_REGEXES, too_many_regexes};
 pub(crate) use made::check_made;

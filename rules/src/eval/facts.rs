@@ -75,6 +75,16 @@ pub enum SessionFact {
     Rtt,
 }
 
+impl SessionFact {
+    /// Returns true if the fact depends on earlier messages of the session.
+    pub(super) const fn needs_history(self) -> bool {
+        match self {
+            Self::Id => false,
+            Self::Rtt => true,
+        }
+    }
+}
+
 /// The state of a session, `sess.state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionState {

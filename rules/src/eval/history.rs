@@ -1,6 +1,5 @@
 //! Detection of expressions that need the history of a session.
 
-use super::facts::SessionFact;
 use super::program::{Cond, Number, Program, Text};
 
 impl Program {
@@ -35,7 +34,8 @@ impl Cond {
 impl Number {
     fn needs_history(&self) -> bool {
         match self {
-            Self::Time | Self::Session(SessionFact::Rtt) => true,
+            Self::Time => true,
+            Self::Session(fact) => fact.needs_history(),
             Self::TextLength(text) => text.is_player(),
             Self::Negate(inner) => inner.needs_history(),
             Self::Arith(_, sides) => sides.0.needs_history() || sides.1.needs_history(),
@@ -43,7 +43,6 @@ impl Number {
             | Self::Field(_)
             | Self::Length(_)
             | Self::Packet(_)
-            | Self::Session(SessionFact::Id)
             | Self::State
             | Self::Proto
             | Self::Leg

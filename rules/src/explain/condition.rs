@@ -1,5 +1,6 @@
 //! Explains expressions as clauses, in which `it` is the message.
 
+use crate::check::noun;
 use crate::syntax::{Call, Choice, Compare, Expr, Kind, Path};
 
 /// Words of the language with their predicate, positive and negated.
@@ -168,26 +169,15 @@ fn called(call: &Call) -> String {
 /// Returns a path as a noun.
 fn fact(path: &Path) -> String {
     let text = path.to_string();
-    let noun = match &*text {
-        "n" => "the number of the match",
-        "t" => "the age of the session",
-        "pkt.size" => "the size of the datagram",
-        "pkt.ack" => "the ack of the datagram",
-        "pkt.chunks" => "the number of chunks in the datagram",
-        "pkt.seq" => "the sequence number",
-        "pkt.flags" => "the set of flags of the datagram",
-        "leg" => "the leg",
-        "sess.id" => "the number of the session",
-        "sess.name" => "the name of the player",
-        "sess.client" => "the address of the client",
-        "sess.proto" => "the protocol of the session",
-        "sess.state" => "the state of the session",
-        "sess.rtt" => "the round trip to the client",
-        "snap.tick" => "the tick of the snapshot",
-        "snap.parts" => "the number of parts of the snapshot",
-        _ => return format!("`{text}`"),
-    };
-    noun.to_owned()
+    match &*text {
+        "n" => "the number of the match".to_owned(),
+        "t" => "the age of the session".to_owned(),
+        "leg" => "the leg".to_owned(),
+        name => match noun(name) {
+            Some(noun) => noun.to_owned(),
+            None => format!("`{text}`"),
+        },
+    }
 }
 
 fn compared(op: Compare, right: &Expr) -> &'static str {

@@ -135,7 +135,7 @@ fn a_command_is_completed_and_a_wrong_one_can_be_corrected() {
     press(&mut app, "enter");
     let screen = draw(&mut app, (80, 24));
     assert!(
-        screen.contains("unknown theme 'lihgt'; did you mean light?"),
+        screen.contains("unknown theme 'lihgt'; did you mean 'light'?"),
         "{screen}"
     );
     press(&mut app, "ctrl-w");
