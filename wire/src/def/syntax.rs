@@ -158,21 +158,52 @@ pub(super) enum RawSecrecy {
 #[derive(Debug, Clone)]
 pub(super) struct RawField {
     pub(super) name: Name,
-    pub(super) ty: Name,
-    pub(super) builtin: Option<Builtin>,
+    pub(super) ty: RawType,
     pub(super) optional: bool,
     pub(super) repeat: RawRepeat,
-    pub(super) range: Option<(Bound, Bound, Mark)>,
-    pub(super) limit: Option<u16>,
+    pub(super) bounds: RawBounds,
     pub(super) default: Option<Name>,
-    pub(super) len: Option<RawLen>,
-    pub(super) expect: Option<Arc<str>>,
-    pub(super) ints: Option<u16>,
-    pub(super) bytes: Option<Name>,
-    pub(super) count_max: Option<u16>,
     pub(super) scale: Option<u32>,
     pub(super) secrecy: RawSecrecy,
     pub(super) transient: bool,
     pub(super) after: Option<Arc<str>>,
     pub(super) doc: Option<Arc<str>>,
+}
+
+/// The type of a field, with the attributes that only one type has.
+#[derive(Debug, Clone)]
+pub(super) struct RawType {
+    pub(super) name: Name,
+    /// `None` for an enum, flags, a struct or an object.
+    pub(super) builtin: Option<Builtin>,
+    /// For `raw`.
+    pub(super) len: Option<RawLen>,
+    /// For `raw`.
+    pub(super) expect: Option<Arc<str>>,
+    /// For `twstr`.
+    pub(super) ints: Option<u16>,
+    /// For objects.
+    pub(super) bytes: Option<Name>,
+}
+
+impl RawType {
+    /// Returns the type of a name, without attributes.
+    pub(super) fn new(name: Name) -> Self {
+        Self {
+            builtin: Builtin::named(&name.text),
+            name,
+            len: None,
+            expect: None,
+            ints: None,
+            bytes: None,
+        }
+    }
+}
+
+/// The limits of a field.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RawBounds {
+    pub(super) range: Option<(Bound, Bound, Mark)>,
+    pub(super) limit: Option<u16>,
+    pub(super) count_max: Option<u16>,
 }

@@ -7,7 +7,7 @@ use crate::def::error::Errors;
 use crate::def::lex::Word;
 use crate::def::mark::Name;
 use crate::def::suggest::meant_or_all;
-use crate::def::syntax::{Bound, Builtin, RawField, RawLen, RawRepeat, RawSecrecy};
+use crate::def::syntax::{Bound, RawBounds, RawField, RawLen, RawRepeat, RawSecrecy, RawType};
 
 /// The form of a range.
 pub(in crate::def) const RANGE: &str = "MIN..MAX";
@@ -107,18 +107,11 @@ fn typed(name: Name, word: Word<'_>, doc: Option<Arc<str>>, errors: &mut Errors)
     }
     Some(RawField {
         name,
-        builtin: Builtin::named(&ty.text),
-        ty,
+        ty: RawType::new(ty),
         optional,
         repeat,
-        range: None,
-        limit: None,
+        bounds: RawBounds::default(),
         default: None,
-        len: None,
-        expect: None,
-        ints: None,
-        bytes: None,
-        count_max: None,
         scale: None,
         secrecy: RawSecrecy::Open,
         transient: false,
@@ -165,7 +158,7 @@ fn attribute(field: &mut RawField, word: Word<'_>, errors: &mut Errors) -> Optio
             text: max,
             mark: word.from(skip).mark,
         };
-        field.range = Some((bound(lower, errors)?, bound(upper, errors)?, word.mark));
+        field.bounds.range = Some((bound(lower, errors)?, bound(upper, errors)?, word.mark));
         return Some(());
     }
     let key = word.text.split_inclusive('=').next().unwrap_or_default();
@@ -187,19 +180,19 @@ fn attribute(field: &mut RawField, word: Word<'_>, errors: &mut Errors) -> Optio
         u16::try_from(number).ok()
     };
     match attribute {
-        Attribute::Rest => field.len = Some(RawLen::Rest),
+        Attribute::Rest => field.ty.len = Some(RawLen::Rest),
         Attribute::Secret => field.secrecy = RawSecrecy::Secret,
         Attribute::Transient => field.transient = true,
-        Attribute::Limit => field.limit = Some(small(0xffff, errors)?),
-        Attribute::Ints => field.ints = Some(small(64, errors)?),
-        Attribute::Max => field.count_max = Some(small(0xffff, errors)?),
+        Attribute::Limit => field.bounds.limit = Some(small(0xffff, errors)?),
+        Attribute::Ints => field.ty.ints = Some(small(64, errors)?),
+        Attribute::Max => field.bounds.count_max = Some(small(0xffff, errors)?),
         Attribute::Scale => field.scale = u32::try_from(number(value, 2, MAX_SCALE, errors)?).ok(),
         Attribute::Default => field.default = Some(at(value.mark, value.text)),
-        Attribute::Expect => field.expect = Some(value.text.into()),
+        Attribute::Expect => field.ty.expect = Some(value.text.into()),
         Attribute::After => field.after = Some(value.text.into()),
-        Attribute::Bytes => field.bytes = Some(name(value, errors)?),
+        Attribute::Bytes => field.ty.bytes = Some(name(value, errors)?),
         Attribute::Len => {
-            field.len = Some(match plain_number(value.text) {
+            field.ty.len = Some(match plain_number(value.text) {
                 Some(_) => RawLen::Fixed(small(0xffff, errors)?),
                 None => RawLen::Field(name(value, errors)?),
             });

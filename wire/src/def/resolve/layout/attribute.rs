@@ -18,7 +18,7 @@ impl Out<'_, '_> {
             Type::Decimal => (i64::MIN, i64::MAX),
             _ => (i64::from(i32::MIN), i64::from(i32::MAX)),
         };
-        let Some((from, to, mark)) = &raw.range else {
+        let Some((from, to, mark)) = &raw.bounds.range else {
             let labels = || labels(ty);
             let hull = labels().min().zip(labels().max());
             return Some(hull.unwrap_or((low, high)));
@@ -31,7 +31,7 @@ impl Out<'_, '_> {
         ) || matches!(ty, Type::Decimal | Type::U8 | Type::Be16 | Type::Be32);
         if !countable {
             self.errors
-                .push(*mark, format!("`{}` has no range", raw.ty.text), None);
+                .push(*mark, format!("`{}` has no range", raw.ty.name.text), None);
         } else if min > max || min < low || max > high {
             self.errors
                 .push(*mark, format!("expected a range within {low}..{high}"), None);
@@ -76,7 +76,7 @@ impl Out<'_, '_> {
         if value.is_none() {
             self.errors.push(
                 default.mark,
-                format!("`{}` cannot be `{text}`", raw.ty.text),
+                format!("`{}` cannot be `{text}`", raw.ty.name.text),
                 None,
             );
             return None;

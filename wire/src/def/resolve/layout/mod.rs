@@ -97,11 +97,11 @@ impl<'i> Out<'_, 'i> {
         let group = matches!(field.ty, Type::Group { .. });
         self.fields.push(field);
         if group {
-            match self.layout(&raw.ty) {
+            match self.layout(&raw.ty.name) {
                 Some(part) if depth < MAX_DEPTH => {
                     self.members(part, u16::try_from(at).ok(), depth + 1);
                 }
-                _ => self.errors.push(raw.ty.mark, "structs nested too deep", None),
+                _ => self.errors.push(raw.ty.name.mark, "structs nested too deep", None),
             }
         }
         let end = u16::try_from(self.fields.len()).unwrap_or(u16::MAX);
@@ -132,10 +132,10 @@ impl<'i> Out<'_, 'i> {
             optional: raw.optional,
             min,
             max,
-            limit: raw.limit,
-            ddnet_limit: raw.limit,
+            limit: raw.bounds.limit,
+            ddnet_limit: raw.bounds.limit,
             scale: raw.scale,
-            count_max: raw.count_max,
+            count_max: raw.bounds.count_max,
             secrecy,
             transient: raw.transient,
             after: raw.after.clone(),
@@ -147,15 +147,15 @@ impl<'i> Out<'_, 'i> {
     }
 
     fn ty(&mut self, raw: &RawField, parent: Option<u16>) -> Option<Type> {
-        let name = &raw.ty;
-        let ty = match raw.builtin {
+        let name = &raw.ty.name;
+        let ty = match raw.ty.builtin {
             Some(builtin) => self.builtin(builtin, raw, parent)?,
             None => match (self.set(raw), self.layout(name)) {
                 (Some(set), _) if set.flags => Type::Flags(Arc::clone(set)),
                 (Some(set), _) => Type::Enum(Arc::clone(set)),
                 (None, Some(_)) => Type::Group {
                     name: name.text.clone(),
-                    bytes: match &raw.bytes {
+                    bytes: match &raw.ty.bytes {
                         Some(name) => Some(self.counter(name, parent)?),
                         None => None,
                     },
@@ -181,13 +181,13 @@ impl<'i> Out<'_, 'i> {
         let (is_raw, is_text) = (matches!(ty, Type::Raw(..)), matches!(ty, Type::Text(_)));
         let (is_packed, is_group) = (matches!(ty, Type::Packed(_)), matches!(ty, Type::Group { .. }));
         let misplaced = [
-            (raw.bytes.is_some() && !is_group, "bytes", "objects have"),
-            (raw.len.is_some() && !is_raw, "len", "`raw` has"),
-            (raw.expect.is_some() && !is_raw, "expect", "`raw` has"),
-            (raw.ints.is_some() && !is_packed, "ints", "`twstr` has"),
+            (raw.ty.bytes.is_some() && !is_group, "bytes", "objects have"),
+            (raw.ty.len.is_some() && !is_raw, "len", "`raw` has"),
+            (raw.ty.expect.is_some() && !is_raw, "expect", "`raw` has"),
+            (raw.ty.ints.is_some() && !is_packed, "ints", "`twstr` has"),
             (raw.scale.is_some() && ty != Type::Int, "scale", "`int` has"),
             (
-                raw.limit.is_some() && !is_text,
+                raw.bounds.limit.is_some() && !is_text,
                 "limit",
                 "`cstr`, `str`, `str_cc` and `str_strict` have",
             ),
@@ -215,25 +215,25 @@ impl<'i> Out<'_, 'i> {
             Builtin::Be32 => Type::Be32,
             Builtin::Addr => Type::Addr,
             Builtin::AddrLegacy => Type::AddrLegacy,
-            Builtin::Packed => match raw.ints {
+            Builtin::Packed => match raw.ty.ints {
                 Some(ints) => Type::Packed(ints),
                 None => {
-                    self.errors.push(raw.ty.mark, "`twstr` needs `ints=N`", None);
+                    self.errors.push(raw.ty.name.mark, "`twstr` needs `ints=N`", None);
                     return None;
                 }
             },
             Builtin::Raw => {
-                let len = match &raw.len {
+                let len = match &raw.ty.len {
                     Some(RawLen::Fixed(len)) => Len::Fixed(*len),
                     Some(RawLen::Field(name)) => Len::Field(self.counter(name, parent)?),
                     Some(RawLen::Rest) => Len::Rest,
                     None => {
                         let help = Some("len=N, len=FIELD or rest".to_owned());
-                        self.errors.push(raw.ty.mark, "`raw` needs a length", help);
+                        self.errors.push(raw.ty.name.mark, "`raw` needs a length", help);
                         return None;
                     }
                 };
-                Type::Raw(len, raw.expect.clone())
+                Type::Raw(len, raw.ty.expect.clone())
             }
         })
     }
@@ -284,8 +284,8 @@ impl<'i> Out<'_, 'i> {
 
     /// Returns the enum or flags of a field; `None` if the field states a size and an object has that name.
     fn set(&self, raw: &RawField) -> Option<&'i Arc<Set>> {
-        let object = raw.bytes.is_some() && self.layout(&raw.ty).is_some();
-        let set = self.names.sets.get(&*raw.ty.text).copied();
+        let object = raw.ty.bytes.is_some() && self.layout(&raw.ty.name).is_some();
+        let set = self.names.sets.get(&*raw.ty.name.text).copied();
         set.filter(|_| !object)
     }
 }

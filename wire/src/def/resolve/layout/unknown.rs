@@ -8,7 +8,7 @@ use crate::def::syntax::{Builtin, Kind, RawField};
 
 impl Out<'_, '_> {
     pub(super) fn unknown_type(&mut self, raw: &RawField) {
-        let name = &raw.ty;
+        let name = &raw.ty.name;
         if self.reported_elsewhere(name, "type") {
             return;
         }
