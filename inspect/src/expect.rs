@@ -73,9 +73,12 @@ pub fn expected(field: &Field) -> Option<String> {
             let any = if set.flags { "any of " } else { "" };
             Some(format!("{any}{}", names.join(", ")))
         }
-        Type::Text(_) | Type::Packed(_) => field.limit.map(at_most),
-        _ if field.is_number() && (field.min, field.max) != whole && field.min < field.max => {
-            Some(format!("{} to {}", field.min, field.max))
+        Type::Text(_) | Type::Packed(_) => field.bounds.limit.map(at_most),
+        _ if field.is_number()
+            && (field.bounds.min, field.bounds.max) != whole
+            && field.bounds.min < field.bounds.max =>
+        {
+            Some(format!("{} to {}", field.bounds.min, field.bounds.max))
         }
         _ => None,
     }

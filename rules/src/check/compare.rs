@@ -201,7 +201,10 @@ impl Checker<'_> {
         let kinds = self.kinds.get(usize::from(at)).into_iter().flatten();
         let ranges = field.entries.iter().zip(kinds).filter_map(|(entry, kind)| {
             let kind = (*kind)?;
-            Some((entry.dialect, format!("{} to {}", kind.min, kind.max)))
+            Some((
+                entry.dialect,
+                format!("{} to {}", kind.bounds.min, kind.bounds.max),
+            ))
         });
         versions::grouped(ranges)
     }

@@ -106,8 +106,10 @@ pub(super) fn fit(field: &Field, what: &str, literal: &Expr) -> Result<Fit, Diag
     }
     let usual = match (&field.ty, field.set()) {
         (Type::Bool, _) => matches!(value, 0 | 1),
-        (Type::Enum(_), Some(set)) => set.label(value).is_some() || (field.min..=field.max).contains(&value),
-        _ => (field.min..=field.max).contains(&value),
+        (Type::Enum(_), Some(set)) => {
+            set.label(value).is_some() || (field.bounds.min..=field.bounds.max).contains(&value)
+        }
+        _ => (field.bounds.min..=field.bounds.max).contains(&value),
     };
     Ok(Fit { value, usual })
 }
@@ -372,7 +374,7 @@ impl Checker<'_> {
             if low.value > high.value {
                 return Err(backwards(from, to));
             }
-            usual &= high.value >= field.min && low.value <= field.max;
+            usual &= high.value >= field.bounds.min && low.value <= field.bounds.max;
             ranges.push((low.value, high.value));
         }
         Ok((Test::Int(IntTest::In(ranges.into())), usual))
@@ -404,10 +406,10 @@ pub(super) fn backwards(from: &Expr, to: &Expr) -> Diagnostic {
 /// Returns true if an order comparison holds for some of the values that the games send, but not for all.
 fn usual_order(field: &Field, op: Compare, value: i64) -> bool {
     match op {
-        Compare::Less => value > field.min,
-        Compare::LessEqual => value >= field.min,
-        Compare::Greater => value < field.max,
-        Compare::GreaterEqual => value <= field.max,
+        Compare::Less => value > field.bounds.min,
+        Compare::LessEqual => value >= field.bounds.min,
+        Compare::Greater => value < field.bounds.max,
+        Compare::GreaterEqual => value <= field.bounds.max,
         _ => true,
     }
 }

@@ -68,7 +68,7 @@ fn a_value_is_unusual_only_if_it_is_in_the_range_of_no_dialect() {
         for field in &def.fields {
             let is_plain = field.ty == Type::Int && field.repeat == Repeat::One && !field.name.contains('.');
             let range = if is_plain {
-                (field.min, field.max)
+                (field.bounds.min, field.bounds.max)
             } else {
                 (i64::MIN, i64::MAX)
             };

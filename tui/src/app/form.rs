@@ -197,7 +197,9 @@ impl MessageForm {
                 (Some(def::Default::Int(value)), _) => value.to_string(),
                 (Some(def::Default::Text(text)), _) => text.to_string(),
                 (None, true) => String::new(),
-                (None, false) => 0.clamp(field.min, field.max.max(field.min)).to_string(),
+                (None, false) => 0
+                    .clamp(field.bounds.min, field.bounds.max.max(field.bounds.min))
+                    .to_string(),
             };
             FormField::new(field, default)
         });

@@ -106,10 +106,10 @@ impl Records<'_> {
 /// Returns the name of a field, preceded by the names of the groups that contain it.
 fn full_name(def: &Def, field: &Field) -> String {
     let mut name = field.name.to_string();
-    let mut parent = field.parent;
+    let mut parent = field.place.parent;
     while let Some(group) = parent.and_then(|at| def.field(at)) {
         name = format!("{}.{name}", group.name);
-        parent = group.parent;
+        parent = group.place.parent;
     }
     name
 }

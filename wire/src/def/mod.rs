@@ -54,8 +54,8 @@ pub use edit::EditError;
 pub use error::DefError;
 pub use gist::GistStyle;
 pub use model::{
-    Class, Clean, Def, Default, Dialect, Endpoints, Field, Frequency, Gist, Id, Label, Len, Path, Repeat,
-    Secrecy, Set, Size, Type, Vitality, Words,
+    Bounds, Class, Clean, Def, Default, Dialect, Endpoints, Field, Frequency, Gist, Id, Label, Len, Path,
+    Repeat, Secrecy, Set, Size, Type, Vitality, Words,
 };
 pub use path::PathError;
 pub use record::{Decoded, Record, Records, Source, Value};

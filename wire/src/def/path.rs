@@ -20,7 +20,7 @@ impl Path {
     /// Returns the path of a whole field of the message itself.
     #[must_use]
     pub fn of_field(def: &Def, field: u16) -> Option<Self> {
-        let found = def.field(field).filter(|field| field.parent.is_none())?;
+        let found = def.field(field).filter(|field| field.place.parent.is_none())?;
         Some(Self {
             steps: vec![PathPart { field, index: None }],
             leaf: field,

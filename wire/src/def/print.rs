@@ -194,7 +194,7 @@ impl Def {
             } => add(format!("bytes={}", self.name_of(*counter))),
             _ => {}
         }
-        let numbers = [("limit", field.limit), ("max", field.count_max)];
+        let numbers = [("limit", field.bounds.limit), ("max", field.bounds.count_max)];
         for (name, number) in numbers {
             add(number.map_or(String::new(), |number| format!("{name}={number}")));
         }
@@ -246,7 +246,7 @@ fn range(field: &Field) -> String {
         }
         _ => (low, high),
     };
-    if !field.is_number() || (field.min, field.max) == usual {
+    if !field.is_number() || (field.bounds.min, field.bounds.max) == usual {
         return String::new();
     }
     let open = |value: i64, end: i64| {
@@ -261,7 +261,11 @@ fn range(field: &Field) -> String {
     } else {
         usual
     };
-    format!("{}..{}", open(field.min, low), open(field.max, high))
+    format!(
+        "{}..{}",
+        open(field.bounds.min, low),
+        open(field.bounds.max, high)
+    )
 }
 
 fn type_name(ty: &Type) -> &str {

@@ -425,7 +425,7 @@ fn adopt_limits(defs: &mut [Def], ddnet: &[Def]) {
         for field in def.fields.iter_mut().filter(|field| field.is_text()) {
             let mut others = same.fields.iter();
             if let Some(other) = others.find(|other| other.name == field.name && other.is_text()) {
-                field.ddnet_limit = other.limit;
+                field.bounds.ddnet_limit = other.bounds.limit;
             }
         }
     }

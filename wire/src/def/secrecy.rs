@@ -59,7 +59,7 @@ fn is_same_form(one: &Field, other: &Field) -> bool {
         (Type::Packed(one), Type::Packed(other)) => one == other,
         (one, other) => discriminant(one) == discriminant(other),
     };
-    is_same_type && one.repeat == other.repeat && one.parent == other.parent && one.end == other.end
+    is_same_type && one.repeat == other.repeat && one.place == other.place
 }
 
 const fn is_int(ty: &Type) -> bool {

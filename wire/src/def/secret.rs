@@ -34,7 +34,7 @@ impl Records<'_> {
             Some(hidden) => Some(hidden),
             // The record is a part of a secret group.
             None => loop {
-                let Some(parent) = field.parent.and_then(|parent| def.field(parent)) else {
+                let Some(parent) = field.place.parent.and_then(|parent| def.field(parent)) else {
                     break None;
                 };
                 field = parent;

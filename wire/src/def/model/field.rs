@@ -120,6 +120,31 @@ pub enum Default {
     Text(Arc<str>),
 }
 
+/// The limits of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// The smallest legal value of an int.
+    pub min: i64,
+    /// The largest legal value of an int.
+    pub max: i64,
+    /// The maximum length in bytes of text that a sender writes and a receiver keeps; some receivers keep one byte
+    /// less.
+    pub limit: Option<u16>,
+    /// The same limit for DDNet peers, which use all protocols.
+    pub(in crate::def) ddnet_limit: Option<u16>,
+    /// The maximum number of elements of a list, or of ints of an object in a message.
+    pub count_max: Option<u16>,
+}
+
+/// The place of a field in [`Def::fields`](super::Def::fields), in which a group precedes its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::def) struct Place {
+    /// The group that the field is part of.
+    pub(in crate::def) parent: Option<u16>,
+    /// The index of the first field after it and its parts.
+    pub(in crate::def) end: u16,
+}
+
 /// One field of a message, object or struct.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
@@ -131,21 +156,12 @@ pub struct Field {
     pub repeat: Repeat,
     /// True if it may be missing at the end.
     pub optional: bool,
-    /// The smallest legal value of an int.
-    pub min: i64,
-    /// The largest legal value of an int.
-    pub max: i64,
+    /// The limits of its value.
+    pub bounds: Bounds,
     /// The value of a missing field; `None` for the legal value nearest to 0.
     pub default: Option<Default>,
-    /// The maximum length in bytes of text that a sender writes and a receiver keeps; some receivers keep one byte
-    /// less.
-    pub limit: Option<u16>,
-    /// The same limit for DDNet peers, which use all protocols.
-    pub(in crate::def) ddnet_limit: Option<u16>,
     /// The scale stated in the definition; `None` if there is none.
     pub(in crate::def) scale: Option<u32>,
-    /// The maximum number of elements of a list, or of ints of an object in a message.
-    pub count_max: Option<u16>,
     /// The secrets.
     pub secrecy: Secrecy,
     /// True if the value differs from run to run, as a token or a measured time does.
@@ -154,10 +170,8 @@ pub struct Field {
     pub after: Option<Arc<str>>,
     /// A description of one line.
     pub doc: Option<Arc<str>>,
-    /// The field it is part of.
-    pub(in crate::def) parent: Option<u16>,
-    /// The index of the first field after it and its parts.
-    pub(in crate::def) end: u16,
+    /// Its place among the fields of the definition.
+    pub(in crate::def) place: Place,
 }
 
 impl Field {
@@ -203,7 +217,11 @@ impl Field {
     /// Returns the limit of the text for a receiver that is of DDNet or not.
     #[must_use]
     pub const fn limit_for(&self, is_ddnet: bool) -> Option<u16> {
-        if is_ddnet { self.ddnet_limit } else { self.limit }
+        if is_ddnet {
+            self.bounds.ddnet_limit
+        } else {
+            self.bounds.limit
+        }
     }
 
     /// Returns the labels of its enum or flags.

@@ -7,7 +7,8 @@ mod field;
 mod gist;
 mod path;
 
-pub use field::{Clean, Default, Field, Label, Len, Repeat, Secrecy, Set, Type, Words};
+pub(in crate::def) use field::Place;
+pub use field::{Bounds, Clean, Default, Field, Label, Len, Repeat, Secrecy, Set, Type, Words};
 pub use gist::Gist;
 pub(super) use gist::{Compare, GistPart, Section, Test, ValueFormat, When};
 pub use path::Path;
@@ -289,12 +290,12 @@ impl Def {
 
     /// Returns the fields that are parts of `parent`, or of the message itself, with their numbers.
     pub fn parts(&self, parent: Option<u16>) -> impl Iterator<Item = (u16, &Field)> + Clone {
-        let end = parent.map_or(u16::MAX, |at| self.field(at).map_or(0, |field| field.end));
+        let end = parent.map_or(u16::MAX, |at| self.field(at).map_or(0, |field| field.place.end));
         let mut next = parent.map_or(0, |at| at.saturating_add(1));
         std::iter::from_fn(move || {
             let at = next;
             let field = self.field(at).filter(|_| at < end)?;
-            next = field.end;
+            next = field.place.end;
             Some((at, field))
         })
     }

@@ -14,7 +14,7 @@ impl Reader<'_, '_> {
         let Some(value) = self.next_int() else {
             return self.lack(field);
         };
-        if value < field.min || value > field.max {
+        if value < field.bounds.min || value > field.bounds.max {
             self.note(Code::OutOfRange, start, self.pos - start);
         }
         self.push(at, index, start, Value::Int(value))
@@ -115,7 +115,7 @@ impl Reader<'_, '_> {
                     value = Value::Int(number);
                     if !plain {
                         self.note(Code::BadDecimal, start, text.len());
-                    } else if number < field.min || number > field.max {
+                    } else if number < field.bounds.min || number > field.bounds.max {
                         self.note(Code::OutOfRange, start, text.len());
                     }
                 }
@@ -193,7 +193,7 @@ impl Reader<'_, '_> {
         };
         let value = bytes.iter().fold(0, |value, byte| value << 8 | i64::from(*byte));
         self.pos += len;
-        if value < field.min || value > field.max {
+        if value < field.bounds.min || value > field.bounds.max {
             self.note(Code::OutOfRange, start, len);
         }
         self.push(at, index, start, Value::Int(value))

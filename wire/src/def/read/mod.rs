@@ -161,7 +161,7 @@ impl<'a> Reader<'a, '_> {
                 (Repeat::One, _) => self.one(at, field, None)?,
                 _ => self.list(at, field)?,
             }
-            at = field.end;
+            at = field.place.end;
         }
         Ok(())
     }
@@ -193,7 +193,7 @@ impl<'a> Reader<'a, '_> {
             }
             elements += 1;
         }
-        if field.count_max.is_some_and(|max| elements > max) {
+        if field.bounds.count_max.is_some_and(|max| elements > max) {
             let first = self.out.records.get(open).map_or(0, |record| record.at as usize);
             self.note(Code::OutOfRange, first, self.pos - first);
         }
@@ -224,7 +224,7 @@ impl<'a> Reader<'a, '_> {
             Type::Packed(ints) => self.packed(at, field, index, *ints),
             Type::Group { bytes: None, .. } => {
                 let open = self.open(at, index)?;
-                let result = self.members(at + 1, field.end);
+                let result = self.members(at + 1, field.place.end);
                 self.close(open, Value::Group);
                 result
             }
@@ -241,7 +241,7 @@ impl<'a> Reader<'a, '_> {
         let open = self.open(at, index)?;
         let start = self.pos;
         self.ints_left = Some(ints);
-        let short = self.members(at + 1, field.end).is_err();
+        let short = self.members(at + 1, field.place.end).is_err();
         let lost = short && self.ints_left != Some(0);
         let surplus = self.pos;
         while self.ints_left.is_some_and(|left| left > 0) && !short && self.next_int().is_some() {}
@@ -251,7 +251,7 @@ impl<'a> Reader<'a, '_> {
         let missing = !lost && self.ints_left.is_some_and(|left| left > 0);
         self.ints_left = None;
         self.close(open, Value::Group);
-        if field.count_max.is_some_and(|max| ints > usize::from(max)) || bytes < 0 || bytes % 4 != 0 {
+        if field.bounds.count_max.is_some_and(|max| ints > usize::from(max)) || bytes < 0 || bytes % 4 != 0 {
             self.note(Code::OutOfRange, start, self.pos - start);
         }
         if missing {

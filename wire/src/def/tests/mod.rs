@@ -204,7 +204,7 @@ fn paths_that_lead_nowhere() {
     let registry = Registry::builtin();
     assert!(registry.field(Proto::V6, None, "sv_chat", "target_id").is_err());
     let found = registry.field(Proto::Ddnet, None, "sv_chat", "team").unwrap();
-    assert!(matches!(found[..], [(_, field, _)] if (field.min, field.max) == (-2, 3)));
+    assert!(matches!(found[..], [(_, field, _)] if (field.bounds.min, field.bounds.max) == (-2, 3)));
     assert_eq!(
         registry.field(Proto::Ddnet, None, "sv_caht", "team"),
         Ok(Vec::new())

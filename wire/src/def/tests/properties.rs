@@ -68,17 +68,22 @@ impl Choices {
     fn one(&mut self, def: &Def, at: u16, field: &Field) -> Datum {
         match &field.ty {
             Type::Flags(set) => {
-                let bits =
-                    self.next() & u64::from(set.mask) & if field.max < 1 << 30 { 0xff } else { u64::MAX };
+                let bits = self.next()
+                    & u64::from(set.mask)
+                    & if field.bounds.max < 1 << 30 {
+                        0xff
+                    } else {
+                        u64::MAX
+                    };
                 Datum::Int(i64::from(
                     u32::try_from(bits & 0xffff_ffff).unwrap().cast_signed(),
                 ))
             }
-            Type::Enum(set) if field.min >= set.labels[0].value && self.below(4) > 0 => {
+            Type::Enum(set) if field.bounds.min >= set.labels[0].value && self.below(4) > 0 => {
                 let labels: Vec<_> = set
                     .labels
                     .iter()
-                    .filter(|label| label.value <= field.max && label.value >= field.min)
+                    .filter(|label| label.value <= field.bounds.max && label.value >= field.bounds.min)
                     .collect();
                 Datum::Int(labels[self.below(labels.len())].value)
             }
@@ -90,9 +95,9 @@ impl Choices {
             | Type::Decimal
             | Type::U8
             | Type::Be16
-            | Type::Be32 => Datum::Int(self.int(field.min, field.max)),
+            | Type::Be32 => Datum::Int(self.int(field.bounds.min, field.bounds.max)),
             Type::Text(_) => {
-                Datum::Bytes(self.text(field.limit.map_or(20, |limit| usize::from(limit).min(20))))
+                Datum::Bytes(self.text(field.bounds.limit.map_or(20, |limit| usize::from(limit).min(20))))
             }
             Type::Packed(ints) => Datum::Bytes(self.text(4 * usize::from(*ints) - 1)),
             Type::Raw(_, Some(expect)) => Datum::from(&**expect),

@@ -25,7 +25,7 @@ impl Writer<'_, '_> {
             (Some(other), _) => return Err(wrong(field, "a number", other)),
             (None, _) => match field.default {
                 Some(Default::Int(value)) => value,
-                _ => 0.clamp(field.min, field.max),
+                _ => 0.clamp(field.bounds.min, field.bounds.max),
             },
         };
         self.numbers.push((at, value));

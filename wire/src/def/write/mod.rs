@@ -161,7 +161,7 @@ impl Writer<'_, '_> {
 
     /// Returns the value that the field `counter` must have to match the lengths of the given values.
     fn counted(&self, counter: u16, given: &Given) -> Option<i64> {
-        let parent = self.def.field(counter)?.parent;
+        let parent = self.def.field(counter)?.place.parent;
         self.def.parts(parent).find_map(|(_, field)| {
             let value = given
                 .iter()

@@ -56,7 +56,7 @@ fn ranges(case: &mut WrongSnapshot<'_>, decoded: &Decoded, def: &crate::def::Def
         else {
             continue;
         };
-        let range = field.min..=field.max;
+        let range = field.bounds.min..=field.bounds.max;
         let (Ok(value), false) = (i32::try_from(value), range.contains(&value)) else {
             continue;
         };

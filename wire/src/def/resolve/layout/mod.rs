@@ -9,7 +9,7 @@ use super::gist;
 use super::names::Names;
 use crate::def::error::Errors;
 use crate::def::mark::Name;
-use crate::def::model::{Class, Def, Field, Id, Len, Repeat, Set, Size, Type};
+use crate::def::model::{Bounds, Class, Def, Field, Id, Len, Place, Repeat, Set, Size, Type};
 use crate::def::suggest::{meant_in_source, suggest};
 use crate::def::syntax::{Builtin, Head, Item, Layout, Member, RawField, RawLen, RawRepeat};
 
@@ -101,12 +101,14 @@ impl<'i> Out<'_, 'i> {
                 Some(part) if depth < MAX_DEPTH => {
                     self.members(part, u16::try_from(at).ok(), depth + 1);
                 }
-                _ => self.errors.push(raw.ty.name.mark, "structs nested too deep", None),
+                _ => self
+                    .errors
+                    .push(raw.ty.name.mark, "structs nested too deep", None),
             }
         }
         let end = u16::try_from(self.fields.len()).unwrap_or(u16::MAX);
         if let Some(field) = self.fields.get_mut(at) {
-            field.end = end;
+            field.place.end = end;
         }
     }
 
@@ -130,18 +132,19 @@ impl<'i> Out<'_, 'i> {
             default: self.default(raw, &ty)?,
             repeat,
             optional: raw.optional,
-            min,
-            max,
-            limit: raw.bounds.limit,
-            ddnet_limit: raw.bounds.limit,
+            bounds: Bounds {
+                min,
+                max,
+                limit: raw.bounds.limit,
+                ddnet_limit: raw.bounds.limit,
+                count_max: raw.bounds.count_max,
+            },
             scale: raw.scale,
-            count_max: raw.bounds.count_max,
             secrecy,
             transient: raw.transient,
             after: raw.after.clone(),
             doc: raw.doc.clone(),
-            parent,
-            end: 0,
+            place: Place { parent, end: 0 },
             ty,
         })
     }
@@ -251,7 +254,12 @@ impl<'i> Out<'_, 'i> {
                 return good.then_some(at);
             }
             match level {
-                Some(at) => level = self.fields.get(usize::from(at)).and_then(|field| field.parent),
+                Some(at) => {
+                    level = self
+                        .fields
+                        .get(usize::from(at))
+                        .and_then(|field| field.place.parent)
+                }
                 None => break,
             }
         }
@@ -271,7 +279,7 @@ impl<'i> Out<'_, 'i> {
 
     fn named(&self, name: &str, parent: Option<u16>) -> Option<(u16, &Field)> {
         let mut fields = (0u16..).zip(&self.fields);
-        fields.find(|(_, field)| field.parent == parent && *field.name == *name)
+        fields.find(|(_, field)| field.place.parent == parent && *field.name == *name)
     }
 
     fn layout(&self, name: &Name) -> Option<&'i Layout> {
@@ -302,7 +310,7 @@ fn size(head: &Head, fields: &[Field]) -> Size {
         };
         let ints = match field.ty {
             Type::Group { .. } => {
-                repeats.push((field.end, times));
+                repeats.push((field.place.end, times));
                 0
             }
             Type::Packed(ints) => u32::from(ints),
