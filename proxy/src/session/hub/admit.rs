@@ -135,7 +135,7 @@ impl Hub {
             }
         };
         if self.env.config.proto.is_some_and(|only| only != connect.proto) {
-            self.stats.refused += 1;
+            self.counters.stats.refused += 1;
             self.notice_stranger(Kind::ProtocolRefused, None, || Notice::ProtocolRefused {
                 client: addr.addr,
                 proto: connect.proto,
@@ -162,7 +162,7 @@ impl Hub {
         current: Option<SessionId>,
     ) -> bool {
         // DDNet does not check the token here (16.4, network_server.cpp, `OnSixupCtrlMsg`).
-        let is_ddnet = self.families.are_both(addr.listener);
+        let is_ddnet = self.admission.families.are_both(addr.listener);
         if header_token != Token::NONE && (current.is_some() || !is_ddnet) {
             // A request with the proxy's token changes the token of a live session, which the session handles
             // itself.
@@ -199,11 +199,11 @@ impl Hub {
 
     /// Sends the answer to a TOKEN request of `size` bytes, once for each copy that the rules allow.
     pub(super) fn give_token(&mut self, addr: ClientAddr, token: Token, size: usize) {
-        self.named.remember(addr.addr, token, self.env.now);
-        let ours = self.tokens.token(addr.addr, Purpose::Named(token));
+        self.tokens.named.remember(addr.addr, token, self.env.now);
+        let ours = self.tokens.own.token(addr.addr, Purpose::Named(token));
         let mut payload = Vec::new();
         control::token_reply(ours, &mut payload);
-        if token == Token::NONE && self.families.are_both(addr.listener) {
+        if token == Token::NONE && self.admission.families.are_both(addr.listener) {
             // DDNet answers like this to a request that names no token (16.4, network_server.cpp,
             // `SendTokenSixup`).
             payload.resize(DDNET_REPLY.min(size.saturating_sub(HEADER)), 0);
@@ -269,7 +269,7 @@ impl Hub {
         let relation = self.relation(slot, connect);
         let named_otherwise = connect.shown.is_some_and(|shown| {
             let named = client_token.map(Purpose::Named);
-            named.is_some_and(|named| self.tokens.token(addr.addr, named) != shown)
+            named.is_some_and(|named| self.tokens.own.token(addr.addr, named) != shown)
         });
         let cost = match relation {
             Relation::Copy(id) => {
@@ -368,9 +368,14 @@ impl Hub {
         let (Some(shown), Some(named)) = (connect.shown, connect.client_token) else {
             return Some(connect.client_token);
         };
-        let is_answer = |named: &Token| self.tokens.token(addr.addr, Purpose::Named(*named)) == shown;
+        let is_answer = |named: &Token| self.tokens.own.token(addr.addr, Purpose::Named(*named)) == shown;
         if named == Token::TKEN && self.env.config.heals {
-            return self.named.tokens_named_by(addr.addr).find(is_answer).map(Some);
+            return self
+                .tokens
+                .named
+                .tokens_named_by(addr.addr)
+                .find(is_answer)
+                .map(Some);
         }
         // A server's token does not depend on the client's. The server accepts a CONNECT that names another
         // token than the TOKEN request did, and uses that token (Teeworlds 0.7.5, network_conn.cpp and
@@ -381,10 +386,17 @@ impl Hub {
     /// Returns true if the proxy gave the token `shown` to this address, in answer to a request that named `named`
     /// or an earlier token, and if the client's server would still accept a token of that age.
     pub(super) fn has_given(&self, addr: ClientAddr, shown: Token, named: Token) -> bool {
-        let mut requested = std::iter::once(named).chain(self.named.tokens_named_by(addr.addr));
-        let named = requested.find(|named| self.tokens.token(addr.addr, Purpose::Named(*named)) == shown);
-        let is_over = |at| self.env.now.since(at) > TOKEN_LIFE && !self.families.keep_tokens(addr.listener);
-        named.is_some_and(|named| !self.named.requested_at(addr.addr, named).is_some_and(is_over))
+        let mut requested = std::iter::once(named).chain(self.tokens.named.tokens_named_by(addr.addr));
+        let named = requested.find(|named| self.tokens.own.token(addr.addr, Purpose::Named(*named)) == shown);
+        let is_over =
+            |at| self.env.now.since(at) > TOKEN_LIFE && !self.admission.families.keep_tokens(addr.listener);
+        named.is_some_and(|named| {
+            !self
+                .tokens
+                .named
+                .requested_at(addr.addr, named)
+                .is_some_and(is_over)
+        })
     }
 
     /// Opens a session.
@@ -425,9 +437,9 @@ impl Hub {
             requested: proto,
             client_token,
             // The client continues to show the token that it was given.
-            token: token.unwrap_or_else(|| self.tokens.token(addr.addr, purpose)),
-            own: self.tokens.token(addr.addr, own),
-            tokens: self.tokens,
+            token: token.unwrap_or_else(|| self.tokens.own.token(addr.addr, purpose)),
+            own: self.tokens.own.token(addr.addr, own),
+            tokens: self.tokens.own,
             at: self.env.now,
             is_candidate: beside,
             shared: shared.map(|(_, local)| local),
@@ -441,7 +453,7 @@ impl Hub {
             self.notice_stranger(Kind::Candidate, current, || Notice::Candidate);
         } else {
             slot.current = Some(id);
-            self.stats.opened += 1;
+            self.counters.stats.opened += 1;
         }
         self.sessions.links.insert(id, link);
         if !beside {

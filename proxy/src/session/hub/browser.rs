@@ -89,7 +89,7 @@ impl Hub {
             None => false,
         };
         if !forwarded {
-            self.stats.refused += 1;
+            self.counters.stats.refused += 1;
         }
         self.report_connless(Dir::C2s, addr, bytes, forwarded, mark);
         if let Some(Wire::V7 { .. }) = Wire::parse(bytes).filter(|_| !forwarded) {
@@ -106,7 +106,7 @@ impl Hub {
         }
         let upstream = self.relay_for(addr);
         let now = self.env.now;
-        let own = self.tokens.token(addr.addr, Purpose::Upstream(upstream.0));
+        let own = self.tokens.own.token(addr.addr, Purpose::Upstream(upstream.0));
         let Some(relay) = self.browser.0.get_mut(&addr) else {
             return false;
         };
@@ -169,7 +169,7 @@ impl Hub {
                     return;
                 };
                 seven.server = Some((server, self.env.now));
-                self.families.answered(addr.listener, Proto::V7);
+                self.admission.families.answered(addr.listener, Proto::V7);
                 let own = seven.own;
                 for data in std::mem::take(&mut seven.waiting) {
                     self.transmit_connless(addr, Destination::Server(upstream), true, |out| {
@@ -281,8 +281,8 @@ impl Hub {
     /// Requests the server's token on the relay of a client whose own requests are not answered.
     pub(super) fn ask_for_token(&mut self, addr: ClientAddr, client: Token) {
         let upstream = self.relay_for(addr);
-        let own = self.tokens.token(addr.addr, Purpose::Upstream(upstream.0));
-        let ours = self.tokens.token(addr.addr, Purpose::Named(client));
+        let own = self.tokens.own.token(addr.addr, Purpose::Upstream(upstream.0));
+        let ours = self.tokens.own.token(addr.addr, Purpose::Named(client));
         let now = self.env.now;
         if let Some(relay) = self.browser.0.get_mut(&addr) {
             relay.seven.get_or_insert_with(|| Seven {

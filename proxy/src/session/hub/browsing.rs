@@ -53,9 +53,10 @@ impl Hub {
                 self.env.out.send_late(to, &bytes);
             }
         }
-        self.timers.clear(Timer::Browsing, &mut self.browsing_alarm);
+        self.timers.clear(Timer::Browsing, &mut self.late.browsing_alarm);
         if let Some(at) = self.env.browsing.deadline() {
-            self.timers.set(Timer::Browsing, &mut self.browsing_alarm, at);
+            self.timers
+                .set(Timer::Browsing, &mut self.late.browsing_alarm, at);
         }
     }
 }

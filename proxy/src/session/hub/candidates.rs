@@ -47,8 +47,8 @@ impl Hub {
             return;
         };
         let group = (client.listener, requested);
-        self.crowd.server_answered(group, proto, self.env.now);
-        self.families.answered(client.listener, proto);
+        self.admission.crowd.server_answered(group, proto, self.env.now);
+        self.admission.families.answered(client.listener, proto);
         let Some(connect) = candidate_for.filter(|_| proto == Proto::V6) else {
             return;
         };
@@ -86,7 +86,7 @@ impl Hub {
     pub(super) fn announce(&mut self, id: SessionId, announce: impl FnOnce(&mut Link, &mut Env)) {
         let is_new = self.sessions.links.get(&id).is_some_and(Link::is_candidate);
         if is_new {
-            self.stats.opened += 1;
+            self.counters.stats.opened += 1;
             self.with_link(id, |link, _, env| announce(link, env));
         }
     }

@@ -182,7 +182,7 @@ enum Room {
 impl Hub {
     /// Makes room for one more session of a client. Returns false if there is no room for it.
     pub(super) fn make_room(&mut self, addr: ClientAddr, cost: Cost) -> bool {
-        if !self.crowd.spend(cost, self.env.now) {
+        if !self.admission.crowd.spend(cost, self.env.now) {
             return false;
         }
         let standing = cost.standing();

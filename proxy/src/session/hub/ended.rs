@@ -64,7 +64,7 @@ impl Hub {
         let scratch = &mut self.scratch;
         let leg = self.ended.legs_at(addr).find(|leg| leg.is_due(bytes, scratch));
         let Some(leg) = leg else { return false };
-        self.stats.refused += 1;
+        self.counters.stats.refused += 1;
         let mut payload = Vec::new();
         control::close(b"", &mut payload);
         let header = Header {

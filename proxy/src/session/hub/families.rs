@@ -65,7 +65,7 @@ impl Families {
 impl Hub {
     /// Records the result of the probe. Reports each waiting client that the server will not answer.
     pub(super) fn on_probed(&mut self, speaks: Speaks) {
-        self.families.speaks.learn(speaks);
+        self.admission.families.speaks.learn(speaks);
         let links = self.sessions.links.values();
         let waiting =
             links.filter(|link| link.is_half_open() && link.answer().is_none() && !link.is_candidate());
@@ -83,7 +83,7 @@ impl Hub {
 
     /// Reports a client and returns true if the server does not speak the client's family.
     fn notice_family(&mut self, addr: ClientAddr, speaks: Family, session: Option<SessionId>) -> bool {
-        let Some(server) = self.families.other_than(addr.listener, speaks) else {
+        let Some(server) = self.admission.families.other_than(addr.listener, speaks) else {
             return false;
         };
         self.notice_stranger(Kind::OtherProtocol, session, || Notice::OtherProtocol {
@@ -101,14 +101,14 @@ impl Hub {
         if !self.notice_family(addr, Family::Seven, None) {
             return false;
         }
-        self.stats.refused += 1;
+        self.counters.stats.refused += 1;
         self.report_request(addr, Proto::V7, bytes);
-        if self.env.now >= self.families.next_ask {
-            self.families.next_ask = self.env.now + ASK_EVERY;
-            self.families.unanswered.clear();
+        if self.env.now >= self.admission.families.next_ask {
+            self.admission.families.next_ask = self.env.now + ASK_EVERY;
+            self.admission.families.unanswered.clear();
             self.ask_for_token(addr, token);
         }
-        let unanswered = &mut self.families.unanswered;
+        let unanswered = &mut self.admission.families.unanswered;
         if unanswered.len() < MAX_UNANSWERED {
             unanswered.insert(addr, (token, bytes.len()));
         }
@@ -117,7 +117,7 @@ impl Hub {
 
     /// Answers the TOKEN requests that were left unanswered, since the server has now answered one.
     pub(super) fn answer_unanswered(&mut self) {
-        for (addr, (token, size)) in std::mem::take(&mut self.families.unanswered) {
+        for (addr, (token, size)) in std::mem::take(&mut self.admission.families.unanswered) {
             if self.sessions.at(addr.addr).next().is_some() {
                 // The client has a session by now, maybe in 0.6.
                 continue;

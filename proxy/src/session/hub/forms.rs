@@ -58,7 +58,7 @@ impl Hub {
             return None;
         }
         let is_ddnet = self.is_ddnet(addr);
-        let may_be_header = !is_ddnet && !self.families.is_only(addr.listener, Family::Seven);
+        let may_be_header = !is_ddnet && !self.admission.families.is_only(addr.listener, Family::Seven);
         let (start, rest) = bytes.split_at_checked(BASE)?;
         let mut plain = start.to_vec();
         *plain.first_mut()? &= !0x0c;
@@ -82,8 +82,11 @@ impl Hub {
 
     /// Returns true if the server behind a listen socket is known to be a DDNet server.
     fn is_ddnet(&self, addr: ClientAddr) -> bool {
-        let answer = self.crowd.answer((addr.listener, Proto::Ddnet), self.env.now);
-        self.families.are_both(addr.listener) || answer == Some(Proto::Ddnet)
+        let answer = self
+            .admission
+            .crowd
+            .answer((addr.listener, Proto::Ddnet), self.env.now);
+        self.admission.families.are_both(addr.listener) || answer == Some(Proto::Ddnet)
     }
 
     /// Returns a control datagram without the parts that no client sends but that servers ignore: the resend
@@ -94,7 +97,9 @@ impl Hub {
         let first = *bytes.first()?;
         let (proto, plain, compressed) = match first {
             _ if first & CONNLESS != 0 => return None,
-            _ if is_spare_connect(bytes, || self.families.are_both(addr.listener)) => (Proto::V6, 0x13, 0x80),
+            _ if is_spare_connect(bytes, || self.admission.families.are_both(addr.listener)) => {
+                (Proto::V6, 0x13, 0x80)
+            }
             _ if first & 0x04 != 0 => (Proto::V7, 0x07, 0x10),
             _ if first & 0x1c == 0x10 => (Proto::V6, 0x13, 0x80),
             _ => return None,
@@ -107,11 +112,11 @@ impl Hub {
             *other.first_mut()? = first & plain;
             return Some(other);
         }
-        if proto == Proto::V7 && self.families.are_both(addr.listener) {
+        if proto == Proto::V7 && self.admission.families.are_both(addr.listener) {
             // DDNet drops compressed control packets (16.4, network.cpp, `UnpackPacket`).
             return None;
         }
-        if !self.crowd.spend(Cost::Inflating, self.env.now) {
+        if !self.admission.crowd.spend(Cost::Inflating, self.env.now) {
             self.notice_dropped(addr);
             return None;
         }

@@ -40,7 +40,7 @@ use super::{
     link::{Admission, Buffers, Env, Link},
     outbox::{Destination, Outbox},
     redirect::Listeners,
-    timers::{Alarm, Timer, Timers},
+    timers::{Timer, Timers},
     tokens::{Purpose, Tokens},
 };
 
@@ -54,19 +54,34 @@ pub struct Hub {
     sessions: Sessions,
     browser: Browser,
     late: DelayedConnless,
-    /// Alarm for the departure of the next queued datagram that belongs to no session.
-    browsing_alarm: Alarm,
-    tokens: Tokens,
+    tokens: ClientTokens,
+    admission: Admitting,
+    ended: Ended,
+    timers: Timers,
+    counters: Counters,
+    /// Sessions in which the window of a link line has begun or ended while this input was handled.
+    unsettled: Vec<SessionId>,
+}
+
+/// The tokens on the client legs.
+struct ClientTokens {
+    own: Tokens,
     named: NamedTokens,
+}
+
+/// The state on which the answers to clients without a session depend.
+#[derive(Default)]
+struct Admitting {
     crowd: Crowd,
     stateless: Stateless,
     families: Families,
-    ended: Ended,
-    timers: Timers,
-    strangers: Strangers,
+}
+
+/// Counters of the traffic and of the notices about strangers.
+#[derive(Default)]
+struct Counters {
     stats: Stats,
-    /// Sessions in which the window of a link line has begun or ended while this input was handled.
-    unsettled: Vec<SessionId>,
+    strangers: Strangers,
 }
 
 impl Hub {
@@ -74,7 +89,10 @@ impl Hub {
     #[must_use]
     pub fn new(config: Config, route: Route) -> Self {
         Self {
-            tokens: Tokens::new(config.secret),
+            tokens: ClientTokens {
+                own: Tokens::new(config.secret),
+                named: NamedTokens::default(),
+            },
             env: Env {
                 now: Time::ZERO,
                 out: Outbox::new(config.events),
@@ -90,15 +108,10 @@ impl Hub {
             sessions: Sessions::default(),
             browser: Browser::default(),
             late: DelayedConnless::default(),
-            browsing_alarm: Alarm::default(),
-            named: NamedTokens::default(),
-            crowd: Crowd::default(),
-            stateless: Stateless::default(),
-            families: Families::default(),
+            admission: Admitting::default(),
             ended: Ended::default(),
             timers: Timers::default(),
-            strangers: Strangers::default(),
-            stats: Stats::default(),
+            counters: Counters::default(),
             unsettled: Vec::new(),
         }
     }
@@ -119,11 +132,11 @@ impl Hub {
                 addr,
                 bytes,
             } => {
-                self.stats.c2s.count(bytes);
+                self.counters.stats.c2s.count(bytes);
                 self.on_client(ClientAddr { addr, listener }, bytes);
             }
             Input::FromServer { upstream, bytes } => {
-                self.stats.s2c.count(bytes);
+                self.counters.stats.s2c.count(bytes);
                 self.on_server(upstream, bytes);
             }
             Input::UpstreamOpened { upstream, local } => {
@@ -193,7 +206,7 @@ impl Hub {
     /// Returns the traffic so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.stats
+        self.counters.stats
     }
 
     /// Records the decisions of rules and link lines from now on, for [`Self::decisions`].
@@ -269,7 +282,7 @@ impl Hub {
     }
 
     fn refuse(&mut self, id: SessionId, bytes: &[u8], code: Code) {
-        self.stats.refused += 1;
+        self.counters.stats.refused += 1;
         self.with_link(id, |link, _, env| {
             link.report_refused(Side::Client, bytes, code, env)
         });
@@ -287,7 +300,7 @@ impl Hub {
             Some(Owner::Session(id)) if is_connless(bytes) => self.connless_ruled(id, bytes),
             Some(Owner::Session(id)) => self.session_datagram(id, bytes),
             Some(Owner::Relay(addr)) => self.browse_back_ruled(addr, bytes),
-            None => self.stats.refused += 1,
+            None => self.counters.stats.refused += 1,
         }
     }
 
@@ -343,7 +356,7 @@ impl Hub {
         let link = self.sessions.links.get_mut(&id)?;
         let was_online = link.is_online();
         let result = act(link, &mut self.scratch, &mut self.env);
-        self.stats.sessions += u64::from(link.is_online() && !was_online);
+        self.counters.stats.sessions += u64::from(link.is_online() && !was_online);
         if link.has_unsettled_windows() {
             self.unsettled.push(id);
         }
@@ -403,7 +416,7 @@ impl Hub {
     }
 
     fn unknown_sender(&mut self, addr: ClientAddr, bytes: &[u8]) {
-        self.stats.refused += 1;
+        self.counters.stats.refused += 1;
         let what = match OpensNothing::classify(bytes) {
             OpensNothing::ForeignToken if self.is_token_reversed(addr, bytes) => OpensNothing::ReversedToken,
             what => what,
@@ -419,7 +432,7 @@ impl Hub {
         let First::Connect7 { header_token, token } = detect(bytes) else {
             return false;
         };
-        let Token([a, b, c, d]) = self.tokens.token(addr.addr, Purpose::Named(token));
+        let Token([a, b, c, d]) = self.tokens.own.token(addr.addr, Purpose::Named(token));
         header_token == Token([d, c, b, a])
     }
 }

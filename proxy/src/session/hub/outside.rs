@@ -20,13 +20,16 @@ const MAX_LATE: usize = 256;
 /// A delayed message and its route.
 type Delayed = (ConnlessRoute, Box<[u8]>);
 
-/// Messages outside a connection that rules delay.
+/// Messages outside a connection that rules delay, and the alarms for delayed messages.
 #[derive(Debug, Default)]
 pub(super) struct DelayedConnless {
     /// The messages by the time at which they are forwarded and their number.
     waiting: BTreeMap<(Time, u64), Delayed>,
     next: u64,
+    /// Alarm for the next of the messages.
     alarm: Alarm,
+    /// Alarm for the next message that a link line delays.
+    pub(super) browsing_alarm: Alarm,
 }
 
 /// Sender and receiver of a message outside a connection.

@@ -44,7 +44,7 @@ impl Hub {
         let epoch = self.env.now.since(Time::ZERO).as_secs() / EPOCH.as_secs();
         [epoch, epoch.saturating_sub(1)].map(|epoch| {
             let purpose = Purpose::Stateless(addr.listener.0, epoch);
-            self.tokens.token(addr.addr, purpose)
+            self.tokens.own.token(addr.addr, purpose)
         })
     }
 
@@ -53,6 +53,7 @@ impl Hub {
     /// CONNECT or its answer, or the client already plays without a token or with this one.
     pub(super) fn stateless_answer(&self, addr: ClientAddr, connect: Connect) -> Option<(Proto, Token)> {
         let proto = self
+            .admission
             .crowd
             .answer((addr.listener, connect.proto), self.env.now)
             .filter(|_| connect.proto != Proto::V7)?;
@@ -71,7 +72,7 @@ impl Hub {
     /// of the same kind.
     pub(super) fn answer_without_session(&mut self, addr: ClientAddr, connect: Connect, bytes: &[u8]) {
         let Some((proto, ours)) = self.stateless_answer(addr, connect) else {
-            self.stats.refused += 1;
+            self.counters.stats.refused += 1;
             self.notice_dropped(addr);
             self.name_rule_with_session(addr, connect);
             return;
@@ -92,7 +93,7 @@ impl Hub {
                 Proto::Ddnet | Proto::V7 => Some(ours),
             },
         };
-        self.stateless.last.insert(proto, self.env.now);
+        self.admission.stateless.last.insert(proto, self.env.now);
         let mark = self.env.out.mark();
         self.transmit(Destination::Client(addr), |out| {
             write(proto, &header, &payload, None, out)
@@ -115,17 +116,17 @@ impl Hub {
     /// Emits a notice if a rule is the reason why a CONNECT was not answered; at most every 10 s.
     fn name_rule_with_session(&mut self, addr: ClientAddr, connect: Connect) {
         let now = self.env.now;
-        let answer = self.crowd.answer((addr.listener, connect.proto), now);
+        let answer = self.admission.crowd.answer((addr.listener, connect.proto), now);
         let rule = answer.and_then(|proto| self.ruled_with_session(connect.proto, proto));
         let is_due = |last: Time| now.since(last) >= EPOCH;
-        if let Some(rule) = rule.filter(|_| self.stateless.named.is_none_or(is_due)) {
+        if let Some(rule) = rule.filter(|_| self.admission.stateless.named.is_none_or(is_due)) {
             let notice = Notice::RuleFailed {
                 rule: rule.into(),
                 why: "it can change CONNECT or its answer and needs a session for that: while there is no room \
                       for one, CONNECTs get no answer"
                     .into(),
             };
-            self.stateless.named = Some(now);
+            self.admission.stateless.named = Some(now);
             self.env.out.event(now, None, EventKind::Notice(notice));
         }
     }
@@ -158,7 +159,7 @@ impl Hub {
         bytes: &[u8],
     ) {
         if !self.make_room(addr, cost) {
-            self.stats.refused += 1;
+            self.counters.stats.refused += 1;
             self.report_request(addr, proto, bytes);
             self.notice_dropped(addr);
             return;
@@ -189,7 +190,7 @@ impl Hub {
         bytes: &[u8],
     ) -> Option<Token> {
         let now = self.env.now;
-        if !self.stateless.may_have_answered(proto, now) {
+        if !self.admission.stateless.may_have_answered(proto, now) {
             return None;
         }
         let is_compressed = bytes
@@ -203,7 +204,7 @@ impl Hub {
         if shown.is_some_and(|shown| valid.iter().all(|token| token.0 != shown)) {
             return None;
         }
-        if is_compressed && !self.crowd.spend(Cost::Inflating, now) {
+        if is_compressed && !self.admission.crowd.spend(Cost::Inflating, now) {
             self.notice_dropped(addr);
             return None;
         }

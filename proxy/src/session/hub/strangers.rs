@@ -63,14 +63,14 @@ impl Hub {
         notice: impl FnOnce() -> Notice,
     ) {
         let now = self.env.now;
-        let Some(count) = self.strangers.kinds.get_mut(kind as usize) else {
+        let Some(count) = self.counters.strangers.kinds.get_mut(kind as usize) else {
             return;
         };
         if count.until.is_none() {
             let until = now + WINDOW;
             count.until = Some(until);
             self.timers
-                .set(Timer::Strangers, &mut self.strangers.alarm, until);
+                .set(Timer::Strangers, &mut self.counters.strangers.alarm, until);
         }
         if count.emitted < MOST {
             count.emitted += 1;
@@ -83,12 +83,12 @@ impl Hub {
     /// Ends the windows that are over and reports the suppressed notices.
     pub(super) fn on_strangers(&mut self) {
         let now = self.env.now;
-        self.strangers.alarm.clear();
-        for (kind, count) in Kind::VARIANTS.iter().zip(&mut self.strangers.kinds) {
+        self.counters.strangers.alarm.clear();
+        for (kind, count) in Kind::VARIANTS.iter().zip(&mut self.counters.strangers.kinds) {
             let Some(until) = count.until else { continue };
             if until > now {
                 self.timers
-                    .set(Timer::Strangers, &mut self.strangers.alarm, until);
+                    .set(Timer::Strangers, &mut self.counters.strangers.alarm, until);
                 continue;
             }
             let Count { suppressed, .. } = std::mem::take(count);

@@ -27,7 +27,7 @@ impl Hub {
         bytes: &[u8],
     ) {
         self.unknown_sender(addr, bytes);
-        if !self.families.are_both(addr.listener) {
+        if !self.admission.families.are_both(addr.listener) {
             return;
         }
         let current = slot.current.and_then(|id| self.sessions.links.get(&id));
