@@ -330,7 +330,7 @@ pub struct Notes {
 
 impl Notes {
     /// Maximum number of stored notes. Further notes only set [`Notes::overflowed`].
-    pub const CAPACITY: usize = 8;
+    pub(crate) const CAPACITY: usize = 8;
 
     /// Creates an empty list.
     pub const fn new() -> Self {
@@ -384,7 +384,7 @@ impl Notes {
     }
 
     /// Returns the number of stored notes, 0 to [`Notes::CAPACITY`].
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         usize::from(self.len)
     }
 

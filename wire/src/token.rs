@@ -12,7 +12,7 @@ pub struct Token(pub [u8; 4]);
 
 impl Token {
     /// The length of a token in bytes.
-    pub const LEN: usize = 4;
+    pub(crate) const LEN: usize = 4;
     /// The token that means "none yet" or "unknown" in all variants.
     pub const NONE: Self = Self([0xff; 4]);
     /// The word with which DDNet negotiates tokens.

@@ -57,7 +57,7 @@ impl ChunkHeader {
     }
 
     /// Appends the header. `size` is truncated to the bits of its field.
-    pub fn encode(self, proto: Proto, out: &mut Vec<u8>) {
+    fn encode(self, proto: Proto, out: &mut Vec<u8>) {
         let split = proto.layout().chunk_split;
         let low_mask = (1u8 << split) - 1;
         let [_, size_low] = self.size.to_be_bytes();

@@ -139,7 +139,7 @@ impl Decoded {
     }
 
     /// Returns one record as a value.
-    pub fn datum_of(&self, def: &Def, record: &Record, source: Source<'_>) -> Datum {
+    pub(super) fn datum_of(&self, def: &Def, record: &Record, source: Source<'_>) -> Datum {
         match record.value {
             Value::Int(value) => Datum::Int(value),
             Value::Text(_) | Value::Bytes => Datum::Bytes(def.bytes(record, source).into_owned()),

@@ -55,7 +55,7 @@ impl Registry {
 impl Def {
     /// Returns the definition in the text form, after everything it refers to.
     #[must_use]
-    pub fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         let mut out = String::new();
         let mut done = BTreeSet::new();
         for field in &self.fields {

@@ -195,7 +195,7 @@ impl<'d> Records<'d> {
 
     /// Calls `each` with the values at a path until it returns `Some`. A path that omits the index of a list names
     /// all elements of the list.
-    pub fn find_map<T>(self, path: &Path, mut each: impl FnMut(&'d Record) -> Option<T>) -> Option<T> {
+    pub(super) fn find_map<T>(self, path: &Path, mut each: impl FnMut(&'d Record) -> Option<T>) -> Option<T> {
         self.descend(None, &path.steps, &mut each)
     }
 

@@ -221,7 +221,7 @@ impl Registry {
 
     /// Returns the definition of a snapshot object by the UUID that a descriptor item gave its type.
     #[must_use]
-    pub fn object_uuid(&self, proto: Proto, uuid: &[u8; 16]) -> Option<&Def> {
+    pub(crate) fn object_uuid(&self, proto: Proto, uuid: &[u8; 16]) -> Option<&Def> {
         let table = self.table(proto);
         table.def(table.uuid(Class::Object, uuid)?)
     }
@@ -274,12 +274,6 @@ impl Registry {
     /// Returns all definitions of a dialect.
     pub fn defs(&self, dialect: Dialect) -> impl Iterator<Item = &Def> {
         self.of_dialect(dialect).defs.iter()
-    }
-
-    /// Returns the enum or flags with this name.
-    #[must_use]
-    pub fn set(&self, dialect: Dialect, name: &str) -> Option<&Set> {
-        self.of_dialect(dialect).sets.get(name).map(|set| &**set)
     }
 
     /// Returns all enums and flags of a dialect.

@@ -137,7 +137,7 @@ impl<'a> HeaderView<'a> {
 
     /// Returns true if byte 0 has bits set that no sender of the variant sets.
     #[must_use]
-    pub fn has_unused_bits(&self) -> bool {
+    pub(super) fn has_unused_bits(&self) -> bool {
         self.first() & self.layout.unused != 0
     }
 

@@ -23,7 +23,7 @@ pub enum Release {
 
 impl Release {
     /// All releases, oldest first.
-    pub const ALL: &'static [Self] = Self::VARIANTS;
+    pub(super) const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the name and number.
     #[must_use]

@@ -29,14 +29,6 @@ pub(super) struct Parts {
     data: Vec<u8>,
 }
 
-impl Receiving {
-    /// Returns the number of parts that were received.
-    #[must_use]
-    pub const fn there(&self) -> u32 {
-        self.have.count_ones()
-    }
-}
-
 impl Default for Parts {
     fn default() -> Self {
         Self {

@@ -128,7 +128,7 @@ impl Snapshot {
 
     /// Returns the size in bytes as clients count it, at most [`MAX_SIZE`].
     #[must_use]
-    pub fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         8 + 8 * self.slots.len() + 4 * self.ints.len()
     }
 
@@ -225,14 +225,14 @@ impl Snapshot {
     }
 
     /// Removes all items and keeps the memory.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.slots.clear();
         self.ints.clear();
     }
 
     /// Returns the UUID of a type, from its descriptor item.
     #[must_use]
-    pub fn uuid(&self, kind: u16) -> Option<[u8; 16]> {
+    pub(crate) fn uuid(&self, kind: u16) -> Option<[u8; 16]> {
         let ints = self
             .get(ItemKey { kind: 0, id: kind })
             .filter(|_| kind >= FIRST_EXTENDED)?;

@@ -207,7 +207,7 @@ impl Field {
 
     /// Returns the scale: the number is the value times this. `None` if the number is the value.
     #[must_use]
-    pub const fn scale(&self) -> Option<u32> {
+    pub(crate) const fn scale(&self) -> Option<u32> {
         match self.ty {
             Type::Tune => Some(100),
             _ => self.scale,
@@ -252,7 +252,7 @@ pub struct Label {
 impl Label {
     /// Returns the text that is shown: the name, unless the value has several meanings.
     #[must_use]
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         self.shown.as_deref().unwrap_or(&self.name)
     }
 }

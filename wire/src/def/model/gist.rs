@@ -13,7 +13,7 @@ pub struct Gist {
 
 impl Gist {
     /// Returns the lines as written.
-    pub fn lines(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|line| &**line)
     }
 

@@ -56,17 +56,17 @@ impl Delta {
 
     /// Returns the oddities. Ranges count in the joined data.
     #[must_use]
-    pub const fn notes(&self) -> &Notes {
+    pub(super) const fn notes(&self) -> &Notes {
         &self.notes
     }
 
     /// Returns the deleted keys in order. Returns a repeated key as often as it was sent.
-    pub fn deleted(&self) -> impl ExactSizeIterator<Item = ItemKey> {
+    pub(super) fn deleted(&self) -> impl ExactSizeIterator<Item = ItemKey> {
         self.deleted.iter().map(|deleted| deleted.key)
     }
 
     /// Returns the updated items in the order of their keys. The ints are differences if the base has the item.
-    pub fn updates(&self) -> impl ExactSizeIterator<Item = (ItemKey, &[i32])> {
+    pub(super) fn updates(&self) -> impl ExactSizeIterator<Item = (ItemKey, &[i32])> {
         self.updates
             .iter()
             .map(|update| (update.key, update.values(&self.ints)))
