@@ -258,7 +258,7 @@ impl<E> Drop for LogSender<E> {
 impl Writing {
     /// Returns a handle that reports if the log has ended before the run.
     #[must_use]
-    pub fn faults(&self) -> Faults {
+    pub(super) fn faults(&self) -> Faults {
         self.faults.clone()
     }
 

@@ -16,7 +16,7 @@ pub enum Family {
 impl Family {
     /// Returns the family of a protocol.
     #[must_use]
-    pub const fn from_proto(proto: Proto) -> Self {
+    pub(crate) const fn from_proto(proto: Proto) -> Self {
         match proto {
             Proto::V6 | Proto::V65 | Proto::Ddnet => Self::Six,
             Proto::V7 => Self::Seven,
@@ -36,7 +36,7 @@ pub struct Speaks {
 impl Speaks {
     /// Returns the only family that the server speaks; `None` if it speaks both, or if one is unknown.
     #[must_use]
-    pub const fn only(self) -> Option<Family> {
+    pub(super) const fn only(self) -> Option<Family> {
         match (self.six, self.seven) {
             (Some(true), Some(false)) => Some(Family::Six),
             (Some(false), Some(true)) => Some(Family::Seven),

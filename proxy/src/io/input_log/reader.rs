@@ -120,7 +120,7 @@ impl<R: BufRead> Reader<R> {
 
     /// Returns how an incomplete log ends; `None` for a complete log, and before the last entry is read.
     #[must_use]
-    pub fn cut(&self) -> Option<&Cut> {
+    pub(crate) fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
     }
 

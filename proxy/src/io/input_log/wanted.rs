@@ -61,7 +61,7 @@ impl LoggedOutput {
 
     /// Returns true for a datagram.
     #[must_use]
-    pub fn is_datagram(&self) -> bool {
+    pub(crate) fn is_datagram(&self) -> bool {
         matches!(self, Self::ToClient { .. } | Self::ToServer { .. })
     }
 }

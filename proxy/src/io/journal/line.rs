@@ -195,7 +195,7 @@ impl DecisionLine {
     ///
     /// # Errors
     /// If the line belongs neither to a rule nor to a link line.
-    pub fn decision(&self) -> Result<Decision, &'static str> {
+    pub(crate) fn decision(&self) -> Result<Decision, &'static str> {
         let by = match (self, &self.rule, &self.link) {
             (
                 Self {

@@ -64,7 +64,7 @@ impl Journal {
     ///
     /// # Errors
     /// See [`JournalError`].
-    pub fn parse(bytes: &[u8]) -> Result<Self, JournalError> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, JournalError> {
         if bytes.is_empty() {
             return Err(JournalError::Empty);
         }
