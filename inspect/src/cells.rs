@@ -95,7 +95,7 @@ impl Cells {
 impl Row {
     /// Creates a row of one cell.
     #[must_use]
-    pub fn plain(kind: Kind, text: &str) -> Self {
+    pub(crate) fn plain(kind: Kind, text: &str) -> Self {
         let mut cells = Cells::default();
         cells.start(CellKind::Text);
         cells.push(text);
@@ -145,7 +145,7 @@ pub struct Start {
 impl Start {
     /// Returns the time and session of an event.
     #[must_use]
-    pub const fn from_event(event: &Event) -> Self {
+    pub(crate) const fn from_event(event: &Event) -> Self {
         Self {
             at: event.at,
             session: event.session,

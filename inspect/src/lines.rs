@@ -28,14 +28,6 @@ pub struct Line {
     pub about: About,
 }
 
-impl Line {
-    /// Returns true if the line is about a message inside or outside a connection.
-    #[must_use]
-    pub fn is_message(&self) -> bool {
-        matches!(self.about, About::Message { .. } | About::Connless)
-    }
-}
-
 /// The subject of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {

@@ -67,7 +67,7 @@ pub struct Style {
 impl Style {
     /// Returns true if a line of this kind is shown.
     #[must_use]
-    pub const fn shows(self, kind: Kind) -> bool {
+    pub(crate) const fn shows(self, kind: Kind) -> bool {
         match kind {
             Kind::Warning => true,
             Kind::Session => !self.matches_only,

@@ -114,7 +114,7 @@ impl Drop for Subscription {
 impl Selected {
     /// Returns true if the subscription wants the event or a message of it.
     #[must_use]
-    pub const fn has(self, slot: Slot) -> bool {
+    pub(crate) const fn has(self, slot: Slot) -> bool {
         self.changes >= slot.since && slot.is_in(self.slots)
     }
 }

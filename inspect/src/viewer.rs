@@ -5,7 +5,7 @@ use crate::{DecodedEvent, Message, style::Viewer};
 impl Viewer {
     /// Returns true if an event with messages is shown.
     #[must_use]
-    pub const fn sees(self, decoded: &DecodedEvent) -> bool {
+    pub(crate) const fn sees(self, decoded: &DecodedEvent) -> bool {
         match self {
             Self::Run => decoded.selected,
             Self::Everything => true,
@@ -15,7 +15,7 @@ impl Viewer {
 
     /// Returns true if the message is shown because of a filter that uses notes.
     #[must_use]
-    pub const fn reads_notes(self, message: &Message) -> bool {
+    pub(crate) const fn reads_notes(self, message: &Message) -> bool {
         match self {
             Self::Run | Self::Subscriber(_) => message.visibility.reads_notes,
             Self::Everything => false,
@@ -24,7 +24,7 @@ impl Viewer {
 
     /// Returns true if a message of a shown event is shown.
     #[must_use]
-    pub const fn shows(self, message: &Message) -> bool {
+    pub(crate) const fn shows(self, message: &Message) -> bool {
         match self {
             Self::Run => message.visibility.shown,
             Self::Everything => true,

@@ -46,7 +46,7 @@ impl Reading {
 
     /// Decodes a datagram outside a connection, which is a single message. Returns `None` if no watcher displays it.
     #[must_use]
-    pub fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
+    pub(crate) fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
         let reading = self::connless(at, connless, decoder);
         decoder.keep_shown(reading)
     }

@@ -155,7 +155,7 @@ impl Decoder {
 
     /// Returns true if there is a filter.
     #[must_use]
-    pub const fn is_choosy(&self) -> bool {
+    pub(super) const fn is_choosy(&self) -> bool {
         self.select.is_choosy()
     }
 

@@ -64,7 +64,7 @@ impl Decoder {
 
     /// Returns the message or rule that ends the run; `None` if the run continues.
     #[must_use]
-    pub const fn ending(&self) -> Option<&Arc<Ending>> {
+    pub(crate) const fn ending(&self) -> Option<&Arc<Ending>> {
         self.end.ending.as_ref()
     }
 }

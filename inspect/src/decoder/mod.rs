@@ -139,7 +139,7 @@ impl Decoder {
 
     /// Returns the name of a session's own player without control characters; `None` until it is known.
     #[must_use]
-    pub fn player(&self, session: SessionId) -> Option<String> {
+    pub(crate) fn player(&self, session: SessionId) -> Option<String> {
         let players = &self.contexts.get(session.0)?.known().players;
         players.own_name().map(printable)
     }

@@ -30,7 +30,7 @@ impl Samples {
 
     /// Returns true if there is no value.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
@@ -57,7 +57,7 @@ impl Samples {
 
     /// Returns the minimum of the last `count` values; `None` if there is no value.
     #[must_use]
-    pub fn least_of(&self, count: usize) -> Option<f64> {
+    pub(super) fn least_of(&self, count: usize) -> Option<f64> {
         let last = self.iter().rev().take(count);
         last.map(|(_, value)| value).reduce(f64::min)
     }
@@ -82,7 +82,7 @@ impl Rates {
     }
 
     /// Advances to the second of `now`, with counts of 0 for the seconds between.
-    pub fn tick(&mut self, now: Time) {
+    pub(super) fn tick(&mut self, now: Time) {
         let second = now.0 / 1_000_000;
         if self.counts.is_empty() {
             self.second = second;

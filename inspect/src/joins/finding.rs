@@ -22,19 +22,12 @@ pub struct Finding {
 
 impl Finding {
     /// The code of a stalled login.
-    pub const LOGIN_STALLED: &'static str = "login-stalled";
-
-    /// The codes of all findings about joins.
-    pub const CODES: [&'static str; 3] = [
-        Self::LOGIN_STALLED,
-        JoinOutcome::NeverOnline.name(),
-        JoinOutcome::NeverEntered.name(),
-    ];
+    const LOGIN_STALLED: &'static str = "login-stalled";
 
     /// Returns the finding for a notice of a stalled login; `None` for other events. The severity is info if the client
     /// may still be loading the map.
     #[must_use]
-    pub fn of_event(event: &Event) -> Option<Self> {
+    pub(crate) fn of_event(event: &Event) -> Option<Self> {
         let EventKind::Notice(
             notice @ Notice::LoginStalled {
                 from, waits_for, why, ..
@@ -60,7 +53,7 @@ impl Finding {
     /// Returns the finding for a join that never came online or never entered the game; `None` for other joins. The
     /// severity is a warning if the proxy held a message back, or if the join neither stalled nor has a known reason.
     #[must_use]
-    pub fn of_join(join: &Join) -> Option<Self> {
+    pub(crate) fn of_join(join: &Join) -> Option<Self> {
         let stopped = join.stopped()?;
         let what = match join.outcome {
             JoinOutcome::NeverOnline => "never came online",

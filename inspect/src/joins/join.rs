@@ -66,7 +66,7 @@ pub enum JoinOutcome {
 impl JoinOutcome {
     /// Returns the name for scripts.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Entered => "entered",
             Self::NeverEntered => "never-entered",
@@ -96,7 +96,7 @@ impl Ended {
     /// Returns true if the proxy closed the session at the end of its run. In a capture of the client leg, the proxy's
     /// CLOSE appears to be sent by the server.
     #[must_use]
-    pub fn is_by_teetap(&self) -> bool {
+    pub(super) fn is_by_teetap(&self) -> bool {
         matches!(self, Self::Closed { by: None | Some(Side::Server), reason: Some(reason) } if reason == STOPPED)
     }
 }
@@ -136,7 +136,7 @@ impl fmt::Display for Delayed {
 impl Delayed {
     /// Returns the names of the rules, or `the link`.
     #[must_use]
-    pub fn by(&self) -> &str {
+    pub(crate) fn by(&self) -> &str {
         self.rules.as_deref().unwrap_or("the link")
     }
 }
@@ -144,7 +144,7 @@ impl Delayed {
 impl Join {
     /// Returns the rejection that the reason in the server's CLOSE states; `None` if there is none.
     #[must_use]
-    pub fn rejection(&self) -> Option<Rejection> {
+    pub(crate) fn rejection(&self) -> Option<Rejection> {
         match &self.ended {
             Ended::Closed {
                 by: Some(Side::Server),
@@ -215,7 +215,7 @@ impl Join {
 
     /// Returns the duration of the join.
     #[must_use]
-    pub fn took(&self) -> Duration {
+    pub(crate) fn took(&self) -> Duration {
         self.end.since(self.begin)
     }
 }

@@ -111,7 +111,7 @@ impl FindingCode {
 
     /// Returns the code for a notice; `None` if the notice is not a finding.
     #[must_use]
-    pub const fn from_notice(notice: &Notice) -> Option<Self> {
+    pub(super) const fn from_notice(notice: &Notice) -> Option<Self> {
         Some(match notice {
             Notice::UnknownSender { what, .. } => match what {
                 OpensNothing::ShortTokenRequest => Self::ShortTokenRequest,
@@ -147,7 +147,7 @@ impl Topic {
     ///
     /// # Errors
     /// Returns a similar existing name if the name is unknown; `None` if no name is similar.
-    pub fn named(word: &str) -> Result<Self, Option<&'static str>> {
+    pub(super) fn named(word: &str) -> Result<Self, Option<&'static str>> {
         let word = word.trim().trim_start_matches('!');
         let name = word.strip_prefix("lint.").unwrap_or(word);
         let name = name.replace('_', "-").to_ascii_lowercase();
@@ -190,13 +190,13 @@ impl Topic {
     /// Returns true if the oddity may cause later failures because the receiver may drop or misread the affected bytes.
     /// Errors may cause failures regardless of this value.
     #[must_use]
-    pub fn leads(self) -> bool {
+    pub(super) fn leads(self) -> bool {
         !matches!(self, Self::Note(code) if code.has(Property::Idle))
     }
 
     /// Returns a filter expression for the datagrams with this note; `None` if no single datagram shows the oddity.
     #[must_use]
-    pub fn filter(self) -> Option<String> {
+    pub(super) fn filter(self) -> Option<String> {
         match self {
             Self::Note(code) => Some(format!("lint.{}", code.name().replace('-', "_"))),
             Self::FindingCode(_) => None,
@@ -205,7 +205,7 @@ impl Topic {
 
     /// Returns the path of the book page that explains the topic, with an anchor if several topics share the page.
     #[must_use]
-    pub fn page(self) -> String {
+    pub(crate) fn page(self) -> String {
         match self {
             Self::Note(code) => format!("notes/{}.md", code.name()),
             Self::FindingCode(finding_code) if finding_code.is_about_login() => format!("joins.md#{self}"),

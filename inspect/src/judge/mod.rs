@@ -153,7 +153,7 @@ impl Judge {
     }
 
     /// Starts the next run of the recording. Findings so far are kept; session ids start anew.
-    pub fn restart(&mut self) {
+    fn restart(&mut self) {
         self.before.extend(self.current());
         self.run = self.run.saturating_add(1);
         self.entries.clear();
@@ -161,7 +161,7 @@ impl Judge {
     }
 
     /// Records that events are missing from the recording or were lost before they were decoded.
-    pub const fn gap(&mut self) {
+    const fn gap(&mut self) {
         self.missed = true;
     }
 

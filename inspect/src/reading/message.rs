@@ -167,7 +167,7 @@ impl CompletedSnapshot {
     /// Returns the completed snapshot with the changes that a style shows: since the previous snapshot, or relative to
     /// its delta base.
     #[must_use]
-    pub fn changes(&self, style: Style) -> Option<Completed<'_>> {
+    pub(crate) fn changes(&self, style: Style) -> Option<Completed<'_>> {
         let since = self.since.as_deref().filter(|_| style.since);
         since.map(Retained::view).or_else(|| self.view())
     }
@@ -187,7 +187,7 @@ impl CompletedSnapshot {
 
     /// Returns the sizes of the snapshot's items by type; empty unless measured.
     #[must_use]
-    pub fn items(&self) -> &[ItemBytes] {
+    pub(crate) fn items(&self) -> &[ItemBytes] {
         &self.items
     }
 
@@ -326,7 +326,7 @@ impl Reading {
     /// Returns the number in the named field of a message; `None` if there is no such field, or the fields are not
     /// decoded.
     #[must_use]
-    pub fn int(&self, message: &Message, field: &str) -> Option<i64> {
+    pub(crate) fn int(&self, message: &Message, field: &str) -> Option<i64> {
         let path = message.def?.path(field).ok()?;
         self.records(message).find(&path)?.int()
     }
@@ -378,14 +378,18 @@ impl Reading {
 
     /// Returns the scales of the fields as a JSON object; `None` if no field is scaled, or the fields are not decoded.
     #[must_use]
-    pub fn scales_json(&self, message: &Message) -> Option<String> {
+    pub(crate) fn scales_json(&self, message: &Message) -> Option<String> {
         let def = message.def.filter(|_| message.visibility.decoded)?;
         self.records(message).scales_json(def)
     }
 
     /// Returns the fields of a message as the lines of a tree with byte ranges; empty if its id is unknown or its
     /// fields are not decoded.
-    pub fn tree<'r>(&'r self, message: &Message, secrets: Secrets) -> impl Iterator<Item = TreeRow<'r>> + 'r {
+    pub(crate) fn tree<'r>(
+        &'r self,
+        message: &Message,
+        secrets: Secrets,
+    ) -> impl Iterator<Item = TreeRow<'r>> + 'r {
         let records = self.records(message);
         let source = Source::Bytes(self.data(message));
         let def = message.def.filter(|_| message.visibility.decoded);

@@ -137,7 +137,7 @@ impl Reading {
 
     /// Returns false if the received token was wrong, or missing on a leg with tokens.
     #[must_use]
-    pub fn token_ok(&self) -> bool {
+    pub(crate) fn token_ok(&self) -> bool {
         !self
             .notes
             .iter()
@@ -146,7 +146,7 @@ impl Reading {
 
     /// Returns the sequence numbers of the first and the last vital message: as received, then as sent.
     #[must_use]
-    pub fn seqs(&self) -> [Option<(Seq, Seq)>; 2] {
+    pub(crate) fn seqs(&self) -> [Option<(Seq, Seq)>; 2] {
         let ends = |number: fn(&Message) -> Option<Seq>| {
             let mut numbers = self.messages.iter().filter_map(number);
             let first = numbers.next()?;

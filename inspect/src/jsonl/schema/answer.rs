@@ -43,7 +43,7 @@ impl AnswerBody {
 
     /// Returns the fields of the answer to a command on the control socket. Held messages are decoded with `registry`.
     #[must_use]
-    pub fn of_control(
+    pub(crate) fn of_control(
         id: Option<u64>,
         result: Result<ResultBody, impl fmt::Display>,
         registry: &Registry,

@@ -34,7 +34,7 @@ impl<'a> NoticeBody<'a> {
 
     /// Returns the fields of a notice as a viewer may see it.
     #[must_use]
-    pub fn of_viewer(notice: &'a Notice, secrets: Secrets) -> Self {
+    pub(crate) fn of_viewer(notice: &'a Notice, secrets: Secrets) -> Self {
         Self::from_notice(notice.seen_with(secrets))
     }
 
@@ -88,7 +88,7 @@ pub struct WaitingBody {
 impl WaitingBody {
     /// Returns a held message with its name and fields, decoded with these definitions.
     #[must_use]
-    pub fn decoded(waiting: &HeldMessage, registry: &Registry, secrets: Secrets) -> Self {
+    pub(super) fn decoded(waiting: &HeldMessage, registry: &Registry, secrets: Secrets) -> Self {
         let mut body = Self::from(waiting);
         let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
         if let Some(found) = found {
