@@ -49,14 +49,14 @@ impl IndexedPlace {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub fn open<R: Read + Seek>(&self, mut file: R) -> io::Result<Chain<Cursor<Arc<[u8]>>, R>> {
+    pub(crate) fn open<R: Read + Seek>(&self, mut file: R) -> io::Result<Chain<Cursor<Arc<[u8]>>, R>> {
         file.seek(SeekFrom::Start(self.offset))?;
         Ok(Cursor::new(Arc::clone(&self.head)).chain(file))
     }
 
     /// Returns the length of the header, which is read before the bytes of the recording.
     #[must_use]
-    pub fn head(&self) -> u64 {
+    pub(crate) fn head(&self) -> u64 {
         self.head.len() as u64
     }
 }
@@ -84,7 +84,7 @@ pub struct Index<R> {
 
 impl<R: BufRead> Index<R> {
     /// Returns an index for a recording of this format.
-    pub fn new(input: R, format: Format) -> Self {
+    pub(crate) fn new(input: R, format: Format) -> Self {
         Self {
             input,
             format,
@@ -108,7 +108,7 @@ impl<R: BufRead> Index<R> {
     ///
     /// # Errors
     /// The error of the operating system.
-    pub fn next_place(&mut self) -> io::Result<Option<IndexedPlace>> {
+    pub(crate) fn next_place(&mut self) -> io::Result<Option<IndexedPlace>> {
         loop {
             let (begin, packets) = (self.offset, self.packets);
             let is_item = match self.format {

@@ -149,7 +149,7 @@ enum PendingKind {
 impl Observer {
     /// Creates an observer without flows.
     #[must_use]
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
@@ -240,7 +240,7 @@ impl Observer {
 
     /// Returns the counts so far.
     #[must_use]
-    pub fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         self.tally
     }
 

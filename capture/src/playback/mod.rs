@@ -193,7 +193,7 @@ impl<R: Read> Playback<R> {
 
     /// Returns the counts so far.
     #[must_use]
-    pub fn tally(&self) -> Tally {
+    pub(crate) fn tally(&self) -> Tally {
         let observe::Tally {
             sessions,
             c2s,

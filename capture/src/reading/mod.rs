@@ -52,7 +52,7 @@ impl<R: BufRead> Recording<R> {
 
     /// Returns the counts of the datagrams and messages that were read.
     #[must_use]
-    pub fn tally(&self) -> Tally {
+    fn tally(&self) -> Tally {
         match self {
             Self::Capture(capture) => capture.tally(),
             Self::Lines(lines) => lines.tally(),

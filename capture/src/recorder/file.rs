@@ -81,7 +81,7 @@ impl RecordingFile {
     ///
     /// # Errors
     /// See [`FileError`]. The file is unchanged then.
-    pub fn open(path: &Path, find_end: FindEnd) -> Result<Self, FileError> {
+    pub(crate) fn open(path: &Path, find_end: FindEnd) -> Result<Self, FileError> {
         let failed = |error| FileError::Create {
             path: path.to_owned(),
             error,
@@ -135,7 +135,7 @@ impl RecordingFile {
     ///
     /// # Errors
     /// An error of the operating system.
-    pub fn keep(&mut self) -> Result<(), FileError> {
+    pub(super) fn keep(&mut self) -> Result<(), FileError> {
         self.is_kept = true;
         let cut = self.file.set_len(self.end);
         cut.and_then(|()| self.file.seek(SeekFrom::Start(self.end)).map(|_| ()))
@@ -171,7 +171,7 @@ impl RecordingFile {
 
     /// Returns true if the path no longer leads to the file, because it was deleted, moved or replaced.
     #[must_use]
-    pub fn is_gone(&self) -> bool {
+    pub(super) fn is_gone(&self) -> bool {
         is_moved(&self.file, &self.path)
     }
 

@@ -13,7 +13,7 @@ use teetap_proxy::session::{Connless, Datagram, Ends, Event, EventKind, Placed, 
 
 impl Scrubber {
     /// Replaces the addresses of a run.
-    pub fn run(&mut self, run: &mut Run) {
+    pub(super) fn run(&mut self, run: &mut Run) {
         run.listen = self.socket(run.listen);
         run.server = self.socket(run.server);
         run.target = self.target(&run.target);

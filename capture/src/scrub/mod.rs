@@ -151,7 +151,7 @@ impl Scrubber {
     /// Returns a decoder for the comments of scrubbed packets. It shows no player names, since the snapshots of 0.6
     /// still contain them.
     #[must_use]
-    pub fn decoder(&self) -> Decoder {
+    fn decoder(&self) -> Decoder {
         let mut decoder = Decoder::new(self.registry);
         if !self.keep.text {
             decoder.ignore_gists();
