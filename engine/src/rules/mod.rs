@@ -48,7 +48,7 @@ impl SharedRules {
     }
 
     /// Locks the rules; `None` if they are in use.
-    pub fn try_lock(&self) -> Option<MutexGuard<'_, Rules>> {
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Rules>> {
         match self.0.try_lock() {
             Ok(rules) => Some(rules),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -69,7 +69,7 @@ pub struct Change {
 
 impl Change {
     /// Returns the changed program.
-    pub fn program(&self) -> Arc<Program> {
+    pub(crate) fn program(&self) -> Arc<Program> {
         Arc::clone(&self.program)
     }
 }
@@ -97,7 +97,7 @@ impl Rules {
     }
 
     /// Returns the rules of a journal with this name, which cannot be changed.
-    pub fn of_journal(name: &str, text: &str, registry: &'static Registry) -> Self {
+    pub(crate) fn of_journal(name: &str, text: &str, registry: &'static Registry) -> Self {
         Self {
             parts: vec![RuleText::typed(name, text)],
             is_fixed: true,
@@ -139,7 +139,7 @@ impl Rules {
     }
 
     /// Appends a text with this name, without compiling it.
-    pub fn append(&mut self, name: &str, text: &str) {
+    pub(crate) fn append(&mut self, name: &str, text: &str) {
         self.parts.push(RuleText::typed(name, text));
     }
 
@@ -171,7 +171,7 @@ impl Rules {
     }
 
     /// Reads changed files again. Returns lines to print, and the new program if there is one.
-    pub fn reload(&mut self) -> (Vec<(Level, String)>, Option<Arc<Program>>) {
+    pub(crate) fn reload(&mut self) -> (Vec<(Level, String)>, Option<Arc<Program>>) {
         let mut lines = Vec::new();
         let mut changed = Vec::new();
         for part in &mut self.parts {
@@ -211,13 +211,13 @@ impl Rules {
     }
 
     /// Records that a rule was switched on or off.
-    pub const fn note_switch(&mut self) {
+    pub(crate) const fn note_switch(&mut self) {
         self.has_changed = true;
     }
 
     /// Returns the statements in order, with their spans in the source of the program. Statements with equal texts have
     /// different names.
-    pub fn list(&self) -> Vec<(RuleBody, Span)> {
+    pub(crate) fn list(&self) -> Vec<(RuleBody, Span)> {
         let joined = Joined::new(&self.parts);
         let mut list = Vec::new();
         self.each(|index, part, found, name| {
@@ -283,7 +283,7 @@ impl Rules {
     }
 
     /// Adds a text of this origin after all others.
-    pub fn add(&self, from: &str, text: &str) -> Result<Change, ChangeError> {
+    pub(crate) fn add(&self, from: &str, text: &str) -> Result<Change, ChangeError> {
         if outline(text).is_empty() {
             return Err(ChangeError::Empty);
         }
@@ -293,7 +293,7 @@ impl Rules {
     }
 
     /// Replaces a statement that was not read from a file.
-    pub fn replace(&self, name: &str, text: &str) -> Result<Change, ChangeError> {
+    pub(crate) fn replace(&self, name: &str, text: &str) -> Result<Change, ChangeError> {
         if outline(text).is_empty() {
             return Err(ChangeError::EmptyReplacement);
         }
@@ -303,14 +303,14 @@ impl Rules {
     }
 
     /// Removes a statement that was not read from a file.
-    pub fn remove(&self, name: &str) -> Result<Change, ChangeError> {
+    pub(crate) fn remove(&self, name: &str) -> Result<Change, ChangeError> {
         let mut parts = self.put(name, "")?;
         parts.retain(|part| part.file.is_some() || !outline(&part.text).is_empty());
         self.change(parts, format!("removed {}", one_line(name)))
     }
 
     /// Exchanges two statements that were not read from a file.
-    pub fn swap(&self, one: &str, other: &str) -> Result<Change, ChangeError> {
+    pub(crate) fn swap(&self, one: &str, other: &str) -> Result<Change, ChangeError> {
         let (first, second) = (self.find_own(one)?, self.find_own(other)?);
         let text = |(index, span): (usize, Span)| {
             let part = self.parts.get(index);
@@ -334,7 +334,7 @@ impl Rules {
 
     /// Returns the span of a statement in the source of the program, including statements of files, to switch it on or
     /// off.
-    pub fn place(&self, name: &str) -> Result<Span, ChangeError> {
+    pub(crate) fn place(&self, name: &str) -> Result<Span, ChangeError> {
         self.must_be_free()?;
         let (index, span) = self.find(name)?;
         Ok(Joined::new(&self.parts).place_of(index, span))
@@ -381,7 +381,7 @@ impl Rules {
     }
 
     /// Applies a change. Returns its description and its warnings.
-    pub fn accept(&mut self, change: Change) -> (String, Vec<String>) {
+    pub(crate) fn accept(&mut self, change: Change) -> (String, Vec<String>) {
         (self.parts, self.has_changed) = (change.parts, true);
         (change.what, change.warnings)
     }
