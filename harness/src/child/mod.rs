@@ -95,13 +95,13 @@ pub struct End {
 impl End {
     /// Returns true if the command ended with exit code 0.
     #[must_use]
-    pub const fn is_success(self) -> bool {
+    pub(crate) const fn is_success(self) -> bool {
         self.code == 0
     }
 
     /// Returns the end with exit code `code`.
     #[must_use]
-    pub fn with(code: i32) -> Self {
+    pub(crate) fn with(code: i32) -> Self {
         Self {
             code,
             ..Self::default()

@@ -40,7 +40,7 @@ pub enum EndedBy {
 impl EndedBy {
     /// Returns the cause as part of the `summary` line of the JSON output.
     #[must_use]
-    pub fn body(&self) -> EndedByBody<'_> {
+    pub(super) fn body(&self) -> EndedByBody<'_> {
         match self {
             Self::Signal(signal) => EndedByBody::Signal { signal: *signal },
             Self::Ending(ending) => ending_body(ending),

@@ -31,7 +31,7 @@ pub enum Exit {
 impl Exit {
     /// Returns the result of a run that a message or a rule ended.
     #[must_use]
-    pub const fn from_ending(by: &EndingBy) -> Self {
+    pub(super) const fn from_ending(by: &EndingBy) -> Self {
         match by {
             EndingBy::Until | EndingBy::Rule(_, End::Exit(0)) => Self::Ok,
             EndingBy::FailOn | EndingBy::Rule(_, End::Fail(_) | End::Unmet(_)) => Self::Failed,

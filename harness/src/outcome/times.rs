@@ -51,7 +51,7 @@ impl Times {
 
     /// Returns the ending with its time converted to the clock of the printed lines.
     #[must_use]
-    pub fn ending(&self, ending: &Ending) -> Ending {
+    pub(super) fn ending(&self, ending: &Ending) -> Ending {
         let at = self.convert(ending.session, ending.at);
         Ending { at, ..ending.clone() }
     }

@@ -88,7 +88,7 @@ impl Cell {
     /// * Requests for a connection are repeated until they are answered, and every request is answered. DDNet's ACCEPT
     ///   is sent once, and so are the request for a token and DDNet's ACCEPT to a client of 0.7.
     #[must_use]
-    pub fn is_survived(&self) -> bool {
+    pub(super) fn is_survived(&self) -> bool {
         match (self.fault, &self.step) {
             (Fault::Swap | Fault::Corrupt, _) => false,
             (Fault::Dup | Fault::Delay, _) => true,

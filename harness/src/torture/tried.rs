@@ -92,14 +92,14 @@ impl Baseline {
 
     /// Returns the time by which a join exceeds the median.
     #[must_use]
-    pub fn late(&self, joined: Duration) -> Duration {
+    pub(super) fn late(&self, joined: Duration) -> Duration {
         joined.saturating_sub(self.median())
     }
 
     /// Returns true if a join exceeds the median by more than the joins without a fault differ from each other, and by
     /// at least `LATE`.
     #[must_use]
-    pub fn is_late(&self, joined: Duration) -> bool {
+    fn is_late(&self, joined: Duration) -> bool {
         let span = self.times.first().zip(self.times.last());
         let span = span.map_or(Duration::ZERO, |(first, last)| last.saturating_sub(*first));
         self.late(joined) >= LATE.max(span)

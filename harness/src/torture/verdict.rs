@@ -45,7 +45,7 @@ pub struct Judged {
 impl Verdict {
     /// Returns the time after which the client joined; `None` if it did not join.
     #[must_use]
-    pub const fn joined(&self) -> Option<Duration> {
+    pub(super) const fn joined(&self) -> Option<Duration> {
         match self {
             Self::Joined(time) | Self::Faulty(time, _) => Some(*time),
             Self::Never | Self::Ended(_) | Self::Refused | Self::Untried => None,
