@@ -137,7 +137,7 @@ impl Reading<'_> {
 
     /// Returns the bytes of a text or of raw data at a path. `None` if the message has no such field.
     #[must_use]
-    pub fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
+    pub(crate) fn bytes(&self, path: &str) -> Option<Cow<'_, [u8]>> {
         let record = self.decoded.find(&self.def.path(path).ok()?)?;
         Some(self.def.bytes(record, Source::Bytes(self.data)))
     }

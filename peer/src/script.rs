@@ -100,7 +100,7 @@ impl Script {
 
     /// Returns the action at a step; `None` if the behaviour is the usual one.
     #[must_use]
-    pub fn action(&self, step: Step) -> Option<&Action> {
+    pub(crate) fn action(&self, step: Step) -> Option<&Action> {
         self.actions.get(&step)
     }
 }

@@ -36,7 +36,7 @@ impl Variant {
 
     /// Returns true for the variants that DDNet's programs speak.
     #[must_use]
-    pub const fn is_ddnet(self) -> bool {
+    pub(crate) const fn is_ddnet(self) -> bool {
         matches!(self, Self::Ddnet | Self::Ddnet7)
     }
 }
