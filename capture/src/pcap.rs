@@ -81,3 +81,66 @@ impl<R: Read> Pcap<R> {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A field of a header or record.
+    fn field(is_big: bool, value: u32) -> [u8; 4] {
+        match is_big {
+            true => value.to_be_bytes(),
+            false => value.to_le_bytes(),
+        }
+    }
+
+    fn header(is_big: bool, magic: u32, link: u32) -> Vec<u8> {
+        let fields = [magic, 0x0004_0002, 0, 0, 65535, link];
+        fields.iter().flat_map(|value| field(is_big, *value)).collect()
+    }
+
+    fn record(is_big: bool, fields: [u32; 4]) -> Vec<u8> {
+        fields.iter().flat_map(|value| field(is_big, *value)).collect()
+    }
+
+    #[test]
+    fn times_are_nanoseconds_in_each_order_and_unit() {
+        for (magic, fraction) in [(0xa1b2_c3d4, 5_000), (0xa1b2_3c4d, 5)] {
+            for is_big in [false, true] {
+                // The upper bits of the link type are flags.
+                let mut file = header(is_big, magic, 0xf400_0071);
+                file.extend(record(is_big, [2, 5, 3, 9]));
+                file.extend(b"abc");
+                file.extend(record(is_big, [3, 0, 0, 0]));
+                let mut pcap = Pcap::new(&*file).unwrap();
+                let mut next = || {
+                    let frame = pcap.next().unwrap()?;
+                    Some((frame.time, frame.link, frame.frame.to_vec()))
+                };
+                let link = Link::of(113);
+                assert_eq!(next(), Some((2_000_000_000 + fraction, link, b"abc".to_vec())));
+                assert_eq!(next(), Some((3_000_000_000, link, Vec::new())));
+                assert_eq!(next(), None);
+            }
+        }
+        let unknown = Pcap::new(&*header(false, 0xa1b2_c3d5, 1)).err();
+        assert!(matches!(unknown, Some(ReadError::Unknown(_))), "{unknown:?}");
+    }
+
+    #[test]
+    fn a_packet_has_a_longest_length() {
+        let read = |length: u32, bytes: u32| {
+            let mut file = header(false, 0xa1b2_c3d4, 1);
+            file.extend(record(false, [0, 0, length, length]));
+            file.resize(file.len() + bytes as usize, 0);
+            let mut pcap = Pcap::new(&*file).unwrap();
+            let read = pcap.next();
+            read.map(|frame| frame.map(|frame| frame.frame.len()))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(read(LONGEST, LONGEST), Ok(Some(LONGEST as usize)));
+        let refused = read(LONGEST + 1, LONGEST + 1).unwrap_err();
+        assert!(refused.contains("a packet of 4194305 bytes"), "{refused}");
+        assert!(read(3, 2).is_err(), "the packet is cut");
+    }
+}

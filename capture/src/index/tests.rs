@@ -153,3 +153,33 @@ fn the_index_ends_at_damage() {
         "{last} of {half}"
     );
 }
+
+#[test]
+fn a_place_is_at_least_a_step_behind_the_last_one() {
+    // Each record of the file has 16 bytes and a frame of 4.
+    let mut pcap = 0xa1b2_c3d4_u32.to_le_bytes().to_vec();
+    pcap.resize(24, 0);
+    for _ in 0..6 {
+        pcap.extend([0; 8]);
+        pcap.extend(4_u32.to_le_bytes());
+        pcap.extend([0; 8]);
+    }
+    let found = |step| -> Vec<(u64, u64)> {
+        let places = places(&pcap, Format::Pcap, step);
+        places.iter().map(|place| (place.offset, place.packets)).collect()
+    };
+    assert_eq!(found(1), [(24, 0), (44, 1), (64, 2), (84, 3), (104, 4), (124, 5)]);
+    assert_eq!(
+        found(20),
+        [(24, 0), (44, 1), (64, 2), (84, 3), (104, 4), (124, 5)]
+    );
+    assert_eq!(found(21), [(24, 0), (64, 2), (104, 4)]);
+    assert_eq!(found(24), [(24, 0), (64, 2), (104, 4)]);
+    assert_eq!(found(25), [(44, 1), (84, 3), (124, 5)]);
+    assert_eq!(found(1000), []);
+    let header = places(&pcap, Format::Pcap, 30)
+        .iter()
+        .map(IndexedPlace::head)
+        .max();
+    assert_eq!(header, Some(24));
+}
