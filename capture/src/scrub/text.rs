@@ -344,3 +344,7 @@ fn replace(text: &str, part: &str, is_apart: bool, new: &str) -> String {
     out.push_str(text.get(done..).unwrap_or_default());
     out
 }
+
+#[cfg(test)]
+#[path = "text_tests.rs"]
+mod tests;
