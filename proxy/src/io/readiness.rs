@@ -166,6 +166,16 @@ mod tests {
 
     const SEVEN: Source = Source::Socket(Which::Upstream(UpstreamId(7)));
 
+    #[test]
+    fn a_key_belongs_to_one_source() {
+        let ids = [0, 1, 7, u32::MAX];
+        let upstream = ids.map(|id| Source::Socket(Which::Upstream(UpstreamId(id))));
+        let listen = [0, 1, 7, u32::MAX].map(|id| Source::Socket(Which::Listen(ListenerId(id))));
+        for of in upstream.into_iter().chain(listen).chain([Source::Timer]) {
+            assert_eq!(source(key(of).u64()), of);
+        }
+    }
+
     #[tokio::test]
     async fn a_socket_is_reported_until_it_has_been_read() {
         let ((socket, peer), readiness) = (pair(), Readiness::new().unwrap());

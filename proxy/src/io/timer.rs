@@ -52,3 +52,37 @@ impl AsFd for Timer {
         self.0.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    use super::*;
+
+    /// Returns true if the timer has fired, or fires within this time.
+    fn fires(timer: &Timer, within: Duration) -> bool {
+        let within = Timespec::try_from(within).unwrap();
+        poll(&mut [PollFd::new(timer, PollFlags::IN)], Some(&within)).unwrap() == 1
+    }
+
+    #[test]
+    fn a_timer_fires_once_at_the_time_that_was_set_last() {
+        let (at_once, soon, late) = (Duration::ZERO, Duration::from_secs(5), Duration::from_secs(100));
+        let timer = Timer::new().unwrap();
+        timer.clear();
+        assert!(!fires(&timer, at_once), "not set");
+        timer.set(at_once).unwrap();
+        assert!(
+            fires(&timer, soon) && fires(&timer, at_once),
+            "until it is cleared"
+        );
+        timer.clear();
+        assert!(!fires(&timer, Duration::from_millis(2)), "once");
+        timer.set(late).unwrap();
+        assert!(!fires(&timer, Duration::from_millis(2)));
+        timer.set(Duration::from_micros(1)).unwrap();
+        assert!(fires(&timer, soon), "the earlier setting is replaced");
+        timer.set(late).unwrap();
+        assert!(!fires(&timer, at_once), "setting it again clears it");
+    }
+}
