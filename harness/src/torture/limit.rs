@@ -133,6 +133,68 @@ mod tests {
         assert!(!is_limit("0.6.5", Proto::V6, &repeated));
     }
 
+    /// Each row: the unanswered messages with their legs, and whether a server of 0.6.5 shows its limit by them.
+    #[test]
+    fn connects_are_counted_on_the_leg_of_the_server_and_apart_from_each_other() {
+        let (server, client) = (Some(Side::Server), Some(Side::Client));
+        let rows: [(&[(u64, Option<Side>, Option<&str>)], bool); 8] = [
+            (
+                &[(0, server, Some("connect")), (400, server, Some("connect"))],
+                true,
+            ),
+            (
+                &[(0, server, Some("connect")), (399, server, Some("connect"))],
+                false,
+            ),
+            (
+                &[(0, client, Some("connect")), (500, client, Some("connect"))],
+                false,
+            ),
+            (&[(0, None, Some("connect")), (500, None, Some("connect"))], false),
+            (&[(0, server, Some("connect")), (500, server, None)], false),
+            (
+                &[(0, server, Some("connect")), (500, server, Some("close"))],
+                false,
+            ),
+            // Only an answer of the server ends the counting, and the first of two CONNECTs at once is the counted one.
+            (
+                &[
+                    (0, server, Some("connect")),
+                    (10, client, Some("connect_accept")),
+                    (300, server, Some("connect")),
+                    (450, server, Some("connect")),
+                ],
+                true,
+            ),
+            (
+                &[
+                    (0, server, Some("connect")),
+                    (10, server, Some("connect_accept")),
+                    (450, server, Some("connect")),
+                ],
+                false,
+            ),
+        ];
+        for (messages, is_limit) in rows {
+            let mut old = OldClients::default();
+            old.version("0.6.5");
+            old.opened(Proto::V6);
+            for (ms, leg, name) in messages {
+                old.message(Time(ms * 1000), *name, *leg);
+            }
+            let limit = Limit {
+                why: OLD_CLIENTS,
+                time: WINDOW,
+                is_rate: true,
+            };
+            assert_eq!(old.limit(), is_limit.then_some(limit), "{messages:?}");
+            // What was seen of the server and the client is not forgotten.
+            old.version("0.7.5");
+            old.opened(Proto::V7);
+            assert_eq!(old.limit().is_some(), is_limit);
+        }
+    }
+
     #[test]
     fn a_refusal_that_passes_is_known_by_its_reason() {
         for (reason, expected) in [
