@@ -160,3 +160,70 @@ const fn ink(severity: Severity) -> TextColor {
         Severity::Info => TextColor::Faint,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_have_only_the_severities_that_occur() {
+        let totals = |errors, warnings, infos| {
+            super::totals(Counts {
+                errors,
+                warnings,
+                infos,
+            })
+        };
+        assert_eq!(totals(0, 0, 0), "no findings");
+        assert_eq!(totals(1, 2, 3), "1 error, 2 warnings, 3 harmless oddities");
+        assert_eq!(totals(2, 1, 1), "2 errors, 1 warning, 1 harmless oddity");
+        assert_eq!(totals(1, 0, 0), "1 error");
+        assert_eq!(totals(0, 1, 0), "1 warning");
+        assert_eq!(totals(0, 0, 1), "1 harmless oddity");
+        assert_eq!(totals(7, 0, 2), "7 errors, 2 harmless oddities");
+    }
+
+    #[test]
+    fn a_list_tells_whether_findings_may_be_missing() {
+        let missed = "events were missed: there may be more findings";
+        let unlisted = |count: &str| format!("{count} of other kinds, peers or sessions: too many to list");
+        let clean = "nothing found that a receiver drops, ignores or reads differently\n";
+        for (unlisted, missed, expected) in [
+            (0, false, None),
+            (0, true, Some(missed.to_owned())),
+            (1, false, Some(unlisted("1 more note"))),
+            (2, true, Some(unlisted("2 more notes"))),
+        ] {
+            let findings = Findings {
+                list: Vec::new(),
+                unlisted,
+                missed,
+            };
+            assert_eq!(missing(&findings), expected);
+            let text = |is_damaged| {
+                let listing = Listing {
+                    findings: &findings,
+                    file: Path::new("a.pcap"),
+                    frames: true,
+                    all: false,
+                    is_damaged,
+                };
+                listing.text()
+            };
+            let more = expected.map_or(String::new(), |line| line + "\n");
+            assert_eq!(text(false), format!("{clean}{more}"));
+            assert_eq!(text(true), format!("nothing found before the damage\n{more}"));
+            // Without grave findings a run ends without lines.
+            assert_eq!(lines(&findings, None, &Times::default()), Vec::<String>::new());
+        }
+    }
+
+    #[test]
+    fn each_severity_has_its_colour() {
+        let inks = [Severity::Error, Severity::Warning, Severity::Info].map(ink);
+        assert!(matches!(
+            inks,
+            [TextColor::Error, TextColor::Warning, TextColor::Faint]
+        ));
+    }
+}

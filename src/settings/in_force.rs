@@ -92,3 +92,72 @@ fn value_of(name: &str, value: &str) -> Vec<String> {
         vec![name.to_owned(), value.to_owned()]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::cli;
+
+    /// Returns the settings in force if files of both levels have these lines.
+    fn in_force(command: Option<&str>, project: &str, user: &str) -> InForce {
+        let root = cli::definition();
+        let parsed = |level, text| File::parse(level, Path::new("/a/config.toml"), text, &root).unwrap();
+        let files = [parsed(Level::Project, project), parsed(Level::User, user)];
+        let settings = files
+            .iter()
+            .flat_map(|file| file.settings.iter().map(move |setting| (file, setting)));
+        let taken: Vec<(&File, &Setting)> = settings.collect();
+        let command = command.map_or(&root, |name| root.find_subcommand(name).unwrap());
+        InForce::new(command, &taken, &files)
+    }
+
+    #[test]
+    fn settings_are_the_words_of_a_command_line() {
+        for (text, words) in [
+            ("quiet = true", &["--quiet"][..]),
+            ("quiet = false", &[]),
+            ("verbose = 0", &[]),
+            ("verbose = 2", &["--verbose", "--verbose"]),
+            ("seed = 7", &["--seed", "7"]),
+            ("filter = \"-1 == 1\"", &["--filter=-1 == 1"]),
+            (
+                "rule = [\"drop when c2s\", \"log when s2c\"]",
+                &["--rule", "drop when c2s", "--rule", "log when s2c"],
+            ),
+            ("rule = []", &[]),
+        ] {
+            assert_eq!(in_force(None, "", text).words, words, "{text}");
+            assert_eq!(in_force(None, text, "").words, words, "{text}");
+        }
+    }
+
+    #[test]
+    fn options_of_a_project_are_named_unless_they_change_only_the_look() {
+        let keys = "[keys]\nfreeze = \"ctrl-x\"\n";
+        for (command, project, user, sentence) in [
+            (None, "seed = 7\nquiet = true", "", Some("seed, quiet")),
+            (None, "", "seed = 7", None),
+            (
+                None,
+                "ascii = true\ncolor = \"never\"\ntheme = \"light\"",
+                "",
+                None,
+            ),
+            (None, "ascii = true\nseed = 7", "", Some("seed")),
+            (None, keys, "", Some("keys")),
+            (None, "", keys, None),
+            (Some("open"), keys, "", Some("keys")),
+            // A command without a screen has no keys.
+            (Some("judge"), keys, "", None),
+        ] {
+            let expected = sentence.map(|names| format!("./teetap.toml sets {names} (see teetap config)"));
+            assert_eq!(
+                in_force(command, project, user).sentence(),
+                expected,
+                "{project}{user}"
+            );
+        }
+    }
+}
