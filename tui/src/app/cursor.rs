@@ -97,3 +97,68 @@ impl Moves for Cursor {
         self.selected = (self.top + row).min(self.len.saturating_sub(1));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_selected_row_is_visible_and_moves_stay_in_the_list() {
+        let mut cursor = Cursor::default();
+        assert_eq!((cursor.fit(4, 0), cursor.selected(), cursor.page()), (0, None, 3));
+        cursor.down(1);
+        cursor.last();
+        assert_eq!(cursor.selected(), None);
+        // Each move in a list of 10 rows, of which 4 are visible: the first visible and the selected row after it.
+        type Move = fn(&mut Cursor);
+        let moves: [(Move, usize, usize); 13] = [
+            (|cursor| cursor.first(), 0, 0),
+            (|cursor| cursor.down(3), 0, 3),
+            (|cursor| cursor.down(1), 1, 4),
+            (|cursor| cursor.up(3), 1, 1),
+            (|cursor| cursor.up(1), 0, 0),
+            (|cursor| cursor.up(1), 0, 0),
+            (|cursor| cursor.down(8), 5, 8),
+            (|cursor| cursor.down(usize::MAX), 6, 9),
+            (|cursor| cursor.select_visible(1), 6, 7),
+            (|cursor| cursor.select_visible(9), 6, 9),
+            (|cursor| cursor.select(2), 2, 2),
+            (|cursor| cursor.last(), 6, 9),
+            (|cursor| cursor.first(), 0, 0),
+        ];
+        cursor.fit(4, 10);
+        for (at, (apply, top, selected)) in moves.into_iter().enumerate() {
+            apply(&mut cursor);
+            let found = (cursor.fit(4, 10), cursor.selected());
+            assert_eq!(found, (top, Some(selected)), "move {at}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_becomes_shorter_keeps_its_end_visible() {
+        let mut cursor = Cursor::default();
+        cursor.fit(4, 10);
+        cursor.last();
+        assert_eq!(
+            (cursor.fit(4, 10), cursor.fit(4, 7), cursor.selected()),
+            (6, 3, Some(6))
+        );
+        // More room shows more rows above.
+        assert_eq!((cursor.fit(6, 7), cursor.fit(20, 7)), (1, 0));
+        assert_eq!((cursor.fit(0, 7), cursor.height(), cursor.page()), (6, 0, 1));
+    }
+
+    #[test]
+    fn a_row_is_selected_before_it_is_drawn() {
+        let mut cursor = Cursor::default();
+        cursor.select(5);
+        assert_eq!(
+            (cursor.selected(), cursor.selected_of(4), cursor.selected_of(0)),
+            (Some(5), Some(3), None)
+        );
+        cursor.set_len(3);
+        assert_eq!(cursor.selected(), Some(2));
+        cursor.set_len(0);
+        assert_eq!(cursor.selected(), None);
+    }
+}

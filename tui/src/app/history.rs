@@ -251,3 +251,59 @@ pub fn cost(decoded: &DecodedEvent) -> usize {
     };
     size_of::<DecodedEvent>() + 5 * bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_rows_are_dropped_and_numbers_stay() {
+        let cost = 1000 + size_of::<Kept>();
+        let mut history = History::default();
+        assert_eq!(
+            (history.capacity(), history.is_empty(), history.numbers()),
+            (HISTORY, true, 0..0)
+        );
+        history.limit(3 * cost);
+        let add = |history: &mut History, count| history.push(Row::Gap(count), 1000);
+        (0..3).for_each(|count| add(&mut history, count));
+        assert_eq!((history.numbers(), history.len()), (0..3, 3), "exactly the limit");
+        history.set_passes(1, false);
+        history.set_passes(7, false);
+        add(&mut history, 3);
+        assert_eq!((history.numbers(), history.len()), (1..4, 3));
+        let gaps: Vec<Option<u64>> = (0..5)
+            .map(|number| match history.get(number) {
+                Some(Row::Gap(count)) => Some(*count),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(gaps, [None, Some(1), Some(2), Some(3), None]);
+        let passes: Vec<bool> = (0..5).map(|number| history.passes(number)).collect();
+        assert_eq!(
+            passes,
+            [true, false, true, true, true],
+            "row 1 does not pass the filter"
+        );
+        // A row above the limit stays alone.
+        history.push(Row::Gap(4), 10 * cost);
+        assert_eq!((history.numbers(), history.is_empty()), (4..5, false));
+        add(&mut history, 5);
+        assert_eq!(history.numbers(), 5..6);
+        history.clear();
+        assert_eq!((history.numbers(), history.capacity()), (0..0, 3 * cost));
+        (0..4).for_each(|count| add(&mut history, count));
+        assert_eq!(history.numbers(), 1..4, "the cleared rows do not count");
+    }
+
+    #[test]
+    fn a_history_is_full_from_a_margin_below_its_limit() {
+        let mut history = History::default();
+        history.limit(MARGIN + 2000 + size_of::<Kept>());
+        history.push(Row::Gap(1), 1999);
+        assert!(!history.is_full());
+        history.clear();
+        history.push(Row::Gap(1), 2000);
+        assert!(history.is_full());
+    }
+}

@@ -72,3 +72,54 @@ impl Meter {
         self.lints.values().sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_is_the_number_of_messages_in_the_last_whole_second() {
+        let mut meter = Meter {
+            seconds: [5, 3],
+            second: 10,
+            ..Meter::default()
+        };
+        // Each time in ms, whether the rate may have changed, and the rate.
+        for (ms, is_changed, rate) in [
+            (9_000, false, 3),
+            (10_999, false, 3),
+            (11_000, true, 5),
+            (11_500, false, 5),
+            (12_000, true, 0),
+            (13_000, false, 0),
+        ] {
+            assert_eq!(
+                (meter.tick(Time(ms * 1000)), meter.rate()),
+                (is_changed, rate),
+                "{ms} ms"
+            );
+        }
+        meter.seconds = [7, 0];
+        assert!(meter.tick(Time(15_000_000)), "a second was left out");
+        assert_eq!((meter.rate(), meter.seconds, meter.second), (0, [0, 0], 15));
+    }
+
+    #[test]
+    fn only_notes_from_warnings_on_are_counted() {
+        let mut meter = Meter::default();
+        let mut expected = 0;
+        for code in Code::ALL {
+            meter.lint(*code);
+            meter.lint(*code);
+            let is_counted = code.severity() != Severity::Info;
+            expected += if is_counted { 2 } else { 0 };
+            assert_eq!(
+                meter.lints.get(code.name()),
+                is_counted.then_some(&2),
+                "{}",
+                code.name()
+            );
+        }
+        assert_eq!(meter.lint_count(), expected);
+    }
+}

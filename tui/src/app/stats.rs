@@ -54,3 +54,27 @@ impl Stats {
         self.first = (self.first + steps) % count;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn graphs_are_turned_both_ways_and_all_stay() {
+        let mut stats = Stats::default();
+        let order = |stats: &Stats| stats.graphs().collect::<Vec<_>>();
+        assert_eq!(order(&stats), Graph::ALL);
+        let turned = |by: usize| {
+            let mut all = Graph::ALL.to_vec();
+            all.rotate_left(by);
+            all
+        };
+        stats.turn(true);
+        assert_eq!(order(&stats), turned(1));
+        stats.turn(false);
+        stats.turn(false);
+        assert_eq!(order(&stats), turned(Graph::ALL.len() - 1));
+        (0..=Graph::ALL.len()).for_each(|_| stats.turn(true));
+        assert_eq!(order(&stats), Graph::ALL);
+    }
+}
