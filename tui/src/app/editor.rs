@@ -129,6 +129,61 @@ mod tests {
         assert_eq!(editor.key("F5".parse().unwrap()), None);
     }
 
+    /// The text before and after the cursor that stands in `ab c|äd `, and whether the text has changed.
+    #[test]
+    fn each_key_moves_or_cuts_in_its_direction() {
+        let rows = [
+            ("x", "ab cx", "äd ", Some(true)),
+            ("backspace", "ab ", "äd ", Some(true)),
+            ("ctrl-h", "ab ", "äd ", Some(true)),
+            ("Del", "ab c", "d ", Some(true)),
+            ("ctrl-u", "", "äd ", Some(true)),
+            ("ctrl-k", "ab c", "", Some(true)),
+            ("ctrl-w", "ab ", "äd ", Some(true)),
+            ("left", "ab ", "cäd ", Some(false)),
+            ("ctrl-b", "ab ", "cäd ", Some(false)),
+            ("right", "ab cä", "d ", Some(false)),
+            ("Home", "", "ab cäd ", Some(false)),
+            ("ctrl-a", "", "ab cäd ", Some(false)),
+            ("End", "ab cäd ", "", Some(false)),
+            ("ctrl-e", "ab cäd ", "", Some(false)),
+            ("up", "ab c", "äd ", None),
+            ("ctrl-x", "ab c", "äd ", None),
+        ];
+        for (key, before, after, changed) in rows {
+            let mut editor = Editor::new("ab cäd ");
+            keys(&mut editor, "Home right right right right");
+            assert_eq!(editor.parts(), ("ab c", "äd "));
+            let found = editor.key(key.parse().unwrap());
+            assert_eq!((editor.parts(), found), ((before, after), changed), "{key}");
+        }
+        // At the ends nothing is left to cut.
+        for (place, cuts) in [("Home", "backspace ctrl-h ctrl-u ctrl-w"), ("End", "Del ctrl-k")] {
+            let mut editor = Editor::new("ab");
+            keys(&mut editor, place);
+            for cut in cuts.split(' ') {
+                assert_eq!(editor.key(cut.parse().unwrap()), Some(false), "{cut}");
+            }
+            assert_eq!(editor.text(), "ab");
+        }
+    }
+
+    #[test]
+    fn a_word_begins_after_the_white_space_before_it() {
+        let rows = [
+            ("", 0),
+            ("ab", 0),
+            ("ab ", 0),
+            (" ab", 1),
+            ("ab c", 3),
+            ("ab  c  ", 4),
+            ("ä\u{3000}b", 5),
+        ];
+        for (before, start) in rows {
+            assert_eq!(word_start(before), start, "{before:?}");
+        }
+    }
+
     #[test]
     fn a_completion_replaces_the_end_of_what_is_typed() {
         let mut editor = Editor::new("sv_ch and x");
@@ -153,5 +208,14 @@ mod tests {
         let mut editor = Editor::default();
         (0..40).for_each(|_| editor.insert(&"x".repeat(1 << 10)));
         assert_eq!(editor.text().len(), LONGEST);
+        let mut editor = Editor::new("x".repeat(LONGEST - 2));
+        editor.insert("abc");
+        assert_eq!(
+            editor.text().len(),
+            LONGEST - 2,
+            "a text that does not fit is not cut"
+        );
+        editor.insert("a\nb");
+        assert_eq!((editor.text().len(), editor.parts().1), (LONGEST, ""));
     }
 }

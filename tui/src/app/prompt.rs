@@ -217,6 +217,49 @@ mod tests {
     }
 
     #[test]
+    fn a_history_keeps_the_newest_lines_each_once() {
+        let mut lines = LineHistory::default();
+        (0..=KEPT).for_each(|number| lines.push(&number.to_string()));
+        let newest = KEPT.to_string();
+        assert_eq!(
+            (lines.get(0), lines.get(KEPT - 1), lines.get(KEPT)),
+            (Some(&*newest), Some("1"), None)
+        );
+        lines.push("5");
+        assert_eq!(
+            (lines.get(0), lines.get(1), lines.get(KEPT - 1)),
+            (Some("5"), Some(&*newest), Some("1"))
+        );
+    }
+
+    #[test]
+    fn the_first_candidate_is_the_first_or_the_last_one() {
+        let words = ["one", "twoo", "three"].map(|word| (word.to_owned(), String::new()));
+        for (chosen, expected) in [
+            ([true, true, true, true], ["one", "twoo", "three", "one"]),
+            ([false, false, false, false], ["three", "twoo", "one", "three"]),
+            ([false, true, false, true], ["three", "one", "three", "one"]),
+        ] {
+            let mut prompt = Prompt::new(Purpose::Command, "say t");
+            prompt.choose(true);
+            assert_eq!(
+                (prompt.editor.text(), prompt.chosen),
+                ("say t", None),
+                "no candidates"
+            );
+            prompt.candidates = Candidates {
+                len: 1,
+                words: words.clone().into(),
+            };
+            let texts = chosen.map(|forward| {
+                prompt.choose(forward);
+                prompt.editor.text().to_owned()
+            });
+            assert_eq!(texts, expected.map(|word| format!("say {word}")));
+        }
+    }
+
+    #[test]
     fn candidates_replace_each_other() {
         let mut prompt = Prompt::new(Purpose::Command, "th");
         let words = ["theme", "that"].map(|word| (word.to_owned(), String::new()));
