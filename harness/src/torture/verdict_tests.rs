@@ -323,3 +323,23 @@ fn an_exit_after_the_end_of_the_run_is_not_judged() {
     );
     assert_eq!(verdict(Cause::Client), Verdict::Ended(7));
 }
+
+/// The server drops a corrupt CONNECT, which must not count as its limit.
+#[test]
+fn only_a_corrupt_connect_is_no_refusal() {
+    for fault in Fault::ALL.iter().copied() {
+        for name in ["ctrl.connect", "sys.con_ready"] {
+            let mut run = Run::default();
+            let parts = [Opened, Full, end(Cause::Timeout, 143, STOPPED, 1)];
+            parts.iter().for_each(|part| add(*part, &mut run.watched));
+            let mut cell = cell(fault);
+            cell.step.name = name.to_owned();
+            let expected = match (fault, name) {
+                (Fault::Corrupt, "ctrl.connect") => Verdict::Never,
+                _ => Verdict::Refused,
+            };
+            let found = Judged::from_run(&run, Some(&cell), &[]).verdict;
+            assert_eq!(found, expected, "{fault:?} {name}");
+        }
+    }
+}
