@@ -106,3 +106,77 @@ pub fn read(path: &Path) -> Result<Journal, FaultsError> {
         cause,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_is_damaged_if_it_was_read_and_its_contents_are_of_no_use() {
+        let name = || "a.journal".to_owned();
+        let journal = |cause| FaultsError::Journal { name: name(), cause };
+        let decisions = |cause| FaultsError::Decisions { name: name(), cause };
+        let mistakes = Program::compile("drop wen c2s", Registry::builtin()).unwrap_err();
+        let rules = FaultsError::Rules {
+            name: name(),
+            mistakes: Mistakes::of_text("a.journal", "drop wen c2s", mistakes),
+        };
+        let cannot_read = "cannot read the journal a.journal: ";
+        let rows = [
+            (
+                journal(JournalError::Read("no such\tfile".to_owned())),
+                false,
+                format!("{cannot_read}no such\u{fffd}file"),
+            ),
+            (
+                journal(JournalError::Empty),
+                true,
+                format!("{cannot_read}the file is empty"),
+            ),
+            (
+                journal(JournalError::Foreign("x".to_owned())),
+                true,
+                format!("{cannot_read}not a journal of teetap: x"),
+            ),
+            (
+                journal(JournalError::Version(9)),
+                true,
+                format!("{cannot_read}cannot read a journal of version 9: this teetap reads version "),
+            ),
+            (
+                journal(JournalError::Damaged {
+                    line: 3,
+                    why: "x".to_owned(),
+                }),
+                true,
+                format!("{cannot_read}line 3 is damaged: x"),
+            ),
+            (
+                journal(JournalError::RulesChanged(1.5)),
+                true,
+                format!("{cannot_read}the rules changed 1.500 s after the start"),
+            ),
+            (
+                decisions(RepeatError::NoRule("x".into())),
+                true,
+                "cannot repeat the journal a.journal: no rule is called `x`".to_owned(),
+            ),
+            (
+                rules,
+                false,
+                "invalid rules in the journal a.journal\nerror".to_owned(),
+            ),
+        ];
+        for (error, is_damaged, text) in rows {
+            assert_eq!(error.is_damaged(), is_damaged, "{error:?}");
+            assert!(error.to_string().starts_with(&text), "{error}");
+            assert_eq!(error.render(Style::Plain), error.to_string());
+            let is_coloured = error.render(Style::Coloured).contains('\u{1b}');
+            assert_eq!(
+                is_coloured,
+                matches!(error, FaultsError::Rules { .. }),
+                "{error:?}"
+            );
+        }
+    }
+}

@@ -164,3 +164,72 @@ pub enum MessageError {
     #[error("invalid value of the field {0}: expected a number, a string, true or false")]
     Value(String),
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use teetap_proxy::session::{State, Time};
+    use teetap_wire::Proto;
+
+    use super::*;
+
+    fn sessions(count: u32) -> Vec<Listed> {
+        let listed = |number| Listed {
+            id: SessionId(number),
+            state: State::Online,
+            proto: Proto::V7,
+            client: SocketAddr::from(([127, 0, 0, 1], 5000)),
+            opened: Time(0),
+        };
+        (1..=count).map(listed).collect()
+    }
+
+    #[test]
+    fn an_error_lists_eight_sessions_and_the_number_of_the_others() {
+        for (count, listed, more) in [
+            (2, 2, None),
+            (8, 8, None),
+            (9, 8, Some("1 more")),
+            (20, 8, Some("12 more")),
+        ] {
+            let mut names: Vec<String> = (1..=listed)
+                .map(|number| format!("{number} (0.7, 127.0.0.1:5000)"))
+                .collect();
+            names.extend(more.map(str::to_owned));
+            let names = names.join(", ");
+            assert_eq!(
+                SessionError::Several(sessions(count)).to_string(),
+                format!("{count} sessions are online; name one of {names}")
+            );
+            let unknown = SessionError::Unknown {
+                wanted: SessionId(30),
+                online: sessions(count),
+            };
+            assert_eq!(
+                unknown.to_string(),
+                format!("there is no session 30; online: {names}")
+            );
+        }
+    }
+
+    #[test]
+    fn an_error_lists_eight_places_of_a_held_message() {
+        let places = |count: u32| {
+            (1..=count)
+                .map(|session| (SessionId(session), Dir::S2c))
+                .collect()
+        };
+        let several = |count| HeldError::Several {
+            held: HeldId(std::num::NonZero::<u32>::MIN),
+            places: places(count),
+        };
+        let listed = "1/s2c, 2/s2c, 3/s2c, 4/s2c, 5/s2c, 6/s2c, 7/s2c, 8/s2c";
+        for count in [8, 9] {
+            assert_eq!(
+                several(count).to_string(),
+                format!("{count} messages are held under 1; name session and direction: {listed}")
+            );
+        }
+    }
+}

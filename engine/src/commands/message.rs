@@ -80,3 +80,62 @@ pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, MessageErr
     }
     Ok(Made { dir, vital, data })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Result<(Dir, bool, Vec<u8>), String>> {
+        let made = bytes_of(text)?;
+        let made = made.map(|Made { dir, vital, data }| (dir, vital, data));
+        Some(made.map_err(|error| error.to_string()))
+    }
+
+    #[test]
+    fn bytes_have_a_direction_a_kind_and_pairs_of_digits() {
+        let of = |dir, vital, data: &[u8]| Some(Ok((dir, vital, data.to_vec())));
+        assert_eq!(read("c2s vital 0x06"), of(Dir::C2s, true, &[6]));
+        assert_eq!(read("c2s nonvital 0x06"), of(Dir::C2s, false, &[6]));
+        assert_eq!(read("s2c vital 0xa6"), of(Dir::S2c, true, &[0xa6]));
+        assert_eq!(
+            read("  s2c nonvital\t0x0F f0 "),
+            of(Dir::S2c, false, &[0x0f, 0xf0])
+        );
+        // A pair of digits may be split.
+        assert_eq!(read("s2c vital 0x0 1 2 3"), of(Dir::S2c, true, &[0x01, 0x23]));
+        for other in [
+            "",
+            "s2c",
+            "both vital 0x06",
+            "s2c 0x06",
+            "s2c vital",
+            "s2c vital 06",
+            "s2c sv_motd 0x06",
+        ] {
+            assert_eq!(read(other), None, "{other}");
+        }
+        let hex = "invalid hex: expected two digits for each byte of id and fields";
+        for wrong in [
+            "s2c vital 0x",
+            "s2c vital 0x0",
+            "s2c vital 0x0g",
+            "s2c vital 0x00 0",
+        ] {
+            assert_eq!(read(wrong), Some(Err(hex.to_owned())), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bytes_fit_a_chunk() {
+        let length = |count: usize| {
+            let made = bytes(Dir::C2s, true, &"ab".repeat(count));
+            made.map(|made| made.data.len())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(length(1400), Ok(1400));
+        assert_eq!(
+            length(1401),
+            Err("the message is longer than 1400 bytes".to_owned())
+        );
+    }
+}

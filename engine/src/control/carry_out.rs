@@ -42,3 +42,42 @@ pub(super) fn verbosity(verbose: u8) -> Result<Verbosity, SubscribeError> {
         other => Err(SubscribeError::Verbosity(other)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subscription_has_three_levels_of_detail() {
+        let found: Vec<Result<Verbosity, String>> = (0..=3)
+            .map(|verbose| verbosity(verbose).map_err(|error| error.to_string()))
+            .collect();
+        let refused = "invalid verbose 3: expected 0, 1 or 2".to_owned();
+        let expected = [
+            Ok(Verbosity::Messages),
+            Ok(Verbosity::Datagrams),
+            Ok(Verbosity::Bytes),
+            Err(refused),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_filter_of_a_subscription_is_optional_and_its_warnings_are_lines() {
+        let parsed = |text| {
+            let parsed = filter(text, Registry::builtin());
+            parsed.map(|(filter, warnings)| (filter.is_some(), warnings))
+        };
+        assert_eq!(parsed(None).unwrap(), (false, Vec::new()));
+        assert_eq!(parsed(Some("cl_say")).unwrap(), (true, Vec::new()));
+        let (is_filter, warnings) = parsed(Some("cl_say and s2c")).unwrap();
+        assert!(is_filter);
+        assert!(
+            matches!(&*warnings, [one] if one.starts_with("[W301] ")),
+            "{warnings:?}"
+        );
+        let refused = parsed(Some("cl_sya or sv_caht")).unwrap_err().to_string();
+        assert!(refused.starts_with("invalid filter: [E101] "), "{refused}");
+        assert_eq!(refused.matches("[E101] ").count(), 2, "{refused}");
+    }
+}

@@ -262,3 +262,16 @@ fn two_statements_change_places_within_a_text_and_between_texts() {
             .starts_with("there is no rule c")
     );
 }
+
+#[test]
+fn every_mistake_of_a_text_is_shown() {
+    use teetap_rules::{Diagnostic, Span, diagnostic::Code};
+
+    let mistake = |text: &str| Diagnostic::new(Code::NotHere, Span::default(), text);
+    let mistakes = Mistakes::of_text("a.tap", "drop", vec![mistake("first"), mistake("second")]);
+    let text = mistakes.to_string();
+    assert_eq!(text.matches("error[E102]").count(), 2, "{text}");
+    assert!(text.find("first") < text.find("second"), "{text}");
+    assert_eq!(text.matches("a.tap").count(), 2, "{text}");
+    assert!(!mistakes.is_empty() && Mistakes::of_text("a.tap", "drop", Vec::new()).is_empty());
+}
