@@ -79,3 +79,40 @@ const fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draw_has_the_same_value_in_every_version() {
+        let draws = |seed, identity, session, dir, ordinal, copy| {
+            LineKey::new(seed, identity, session, dir).draws(ordinal, copy)
+        };
+        let loss = "link both loss 1%";
+        let first = draws(42, loss, 1, Dir::C2s, 1, 0);
+        for (purpose, expected) in [
+            (Purpose::Loss, 0x0fc8_3ad3_2d69_8d26),
+            (Purpose::State, 0xb382_efff_15c4_f6e6),
+            (Purpose::Dup, 0x5f81_09a7_41a1_6906),
+            (Purpose::Corrupt, 0x38f4_2b3a_2840_6013),
+            (Purpose::Bit, 0xcaa4_1de0_33c7_2ce7),
+            (Purpose::Jitter, 0xd8a9_94a6_aa96_a396),
+            (Purpose::Mixed, 0x8c05_f610_4071_e822),
+            (Purpose::Reorder, 0xc86f_7bec_e3e5_38ed),
+        ] {
+            assert_eq!(first.number(purpose), expected, "{purpose:?}");
+        }
+        // Each part of the key changes the draw.
+        for (draws, expected) in [
+            (draws(0, loss, 1, Dir::C2s, 1, 0), 0xb4fa_6d41_17d6_4b32),
+            (draws(42, "", 1, Dir::C2s, 1, 0), 0xffa3_5836_a890_a19d),
+            (draws(42, loss, 2, Dir::C2s, 1, 0), 0xccae_50cd_0bf3_12b4),
+            (draws(42, loss, 1, Dir::S2c, 1, 0), 0x8cd2_1d42_f840_861a),
+            (draws(42, loss, 1, Dir::C2s, 2, 0), 0x6e16_0742_2cb0_7c51),
+            (draws(42, loss, 1, Dir::C2s, 1, 1), 0xbcdc_6052_819d_0a15),
+        ] {
+            assert_eq!(draws.number(Purpose::Loss), expected, "{draws:?}");
+        }
+    }
+}

@@ -44,6 +44,23 @@ fn each_parameter_is_read_and_printed_as_it_is_read() {
             "link both loss gemodel 1% 10% 70% 0.1% dup 1% corrupt 2%",
             "link both loss gemodel 1% 10% 70% 0.1% dup 1% corrupt 2%",
         ),
+        // The losses of both states: the first one is left out only together with the second.
+        (
+            "link both loss gemodel 1% 10% 100% 0%",
+            "link both loss gemodel 1% 10%",
+        ),
+        (
+            "link both loss gemodel 1% 10% 100% 0.1%",
+            "link both loss gemodel 1% 10% 100% 0.1%",
+        ),
+        (
+            "link both loss gemodel 1% 10% 70% 0%",
+            "link both loss gemodel 1% 10% 70%",
+        ),
+        (
+            "link both delay 1s jitter 1ms uniform reorder 5% gap 1",
+            "link both delay 1s jitter 1ms reorder 5%",
+        ),
         (
             "link both delay 1s jitter 1s paretonormal reorder 25% gap 5 # slow",
             "link both delay 1s jitter 1s paretonormal reorder 25% gap 5",
