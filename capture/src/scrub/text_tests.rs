@@ -133,11 +133,7 @@ fn names_and_numbers_stay_only_in_their_form() {
     }
     assert_eq!(scrubber.tally.texts, 0);
     for (name, stars) in [("Sv_chat", 7), ("sv chat", 7), (&*"a".repeat(64), 64)] {
-        assert_eq!(
-            scrubber.name(name),
-            "*".repeat(stars).replacen('*', "*", 1),
-            "{name}"
-        );
+        assert_eq!(scrubber.name(name), "*".repeat(stars), "{name}");
     }
     assert_eq!(scrubber.numbers("1 dog"), "*****");
     assert_eq!(scrubber.tally.texts, 4);

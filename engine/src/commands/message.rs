@@ -85,7 +85,10 @@ pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, MessageErr
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<Result<(Dir, bool, Vec<u8>), String>> {
+    /// Direction, kind and bytes of a message, or the reason why they are refused.
+    type Read = Result<(Dir, bool, Vec<u8>), String>;
+
+    fn read(text: &str) -> Option<Read> {
         let made = bytes_of(text)?;
         let made = made.map(|Made { dir, vital, data }| (dir, vital, data));
         Some(made.map_err(|error| error.to_string()))

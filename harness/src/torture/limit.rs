@@ -133,11 +133,14 @@ mod tests {
         assert!(!is_limit("0.6.5", Proto::V6, &repeated));
     }
 
+    /// Time in ms, leg and name of a message.
+    type Seen = (u64, Option<Side>, Option<&'static str>);
+
     /// Each row: the unanswered messages with their legs, and whether a server of 0.6.5 shows its limit by them.
     #[test]
     fn connects_are_counted_on_the_leg_of_the_server_and_apart_from_each_other() {
         let (server, client) = (Some(Side::Server), Some(Side::Client));
-        let rows: [(&[(u64, Option<Side>, Option<&str>)], bool); 8] = [
+        let rows: [(&[Seen], bool); 8] = [
             (
                 &[(0, server, Some("connect")), (400, server, Some("connect"))],
                 true,

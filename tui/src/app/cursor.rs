@@ -102,6 +102,8 @@ impl Moves for Cursor {
 mod tests {
     use super::*;
 
+    type Move = fn(&mut Cursor);
+
     #[test]
     fn the_selected_row_is_visible_and_moves_stay_in_the_list() {
         let mut cursor = Cursor::default();
@@ -110,9 +112,8 @@ mod tests {
         cursor.last();
         assert_eq!(cursor.selected(), None);
         // Each move in a list of 10 rows, of which 4 are visible: the first visible and the selected row after it.
-        type Move = fn(&mut Cursor);
         let moves: [(Move, usize, usize); 13] = [
-            (|cursor| cursor.first(), 0, 0),
+            (Cursor::first, 0, 0),
             (|cursor| cursor.down(3), 0, 3),
             (|cursor| cursor.down(1), 1, 4),
             (|cursor| cursor.up(3), 1, 1),
@@ -123,8 +124,8 @@ mod tests {
             (|cursor| cursor.select_visible(1), 6, 7),
             (|cursor| cursor.select_visible(9), 6, 9),
             (|cursor| cursor.select(2), 2, 2),
-            (|cursor| cursor.last(), 6, 9),
-            (|cursor| cursor.first(), 0, 0),
+            (Cursor::last, 6, 9),
+            (Cursor::first, 0, 0),
         ];
         cursor.fit(4, 10);
         for (at, (apply, top, selected)) in moves.into_iter().enumerate() {
