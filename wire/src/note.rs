@@ -318,7 +318,7 @@ impl Code {
     }
 }
 
-/// A list of notes, stored inline. Keeps the first [`Notes::CAPACITY`] notes, and records whether there were more.
+/// A list of notes, stored inline. Keeps the first eight notes, and records whether there were more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notes {
     // Ranges are stored in 16 bits, which suffice for a UDP datagram and keep packets small, since they are moved
@@ -383,12 +383,12 @@ impl Notes {
         self.len == 0
     }
 
-    /// Returns the number of stored notes, 0 to [`Notes::CAPACITY`].
+    /// Returns the number of stored notes, 0 to eight.
     pub(crate) fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Returns true if there were more than [`Notes::CAPACITY`] notes.
+    /// Returns true if there were more notes than the list keeps.
     pub const fn overflowed(&self) -> bool {
         self.overflowed
     }

@@ -57,7 +57,7 @@ impl SharedRules {
     }
 }
 
-/// A change of the rules, which [`Rules::accept`] applies.
+/// A change of the rules of a run.
 #[derive(Debug)]
 pub struct Change {
     parts: Vec<RuleText>,

@@ -149,7 +149,7 @@ impl Decoded {
         self.view().find(path)
     }
 
-    /// Calls `each` with the values at a path, as [`Records::find_map`] does.
+    /// Calls `each` with the values at a path, in order, until it returns a value.
     pub fn find_map<'d, T>(&'d self, path: &Path, each: impl FnMut(&'d Record) -> Option<T>) -> Option<T> {
         self.view().find_map(path, each)
     }
