@@ -62,7 +62,7 @@ pub enum FileError {
 /// See [`ReadError`]; the recording is damaged before its end.
 pub type FindEnd = fn(&mut BufReader<&File>) -> Result<Option<u64>, ReadError>;
 
-/// A file that is ready for a recording. If it is new, it is removed when dropped before [`RecordingFile::keep`].
+/// A file that is ready for a recording. If it is new, it is removed when dropped before it is kept.
 #[derive(Debug)]
 pub struct RecordingFile {
     path: PathBuf,
@@ -151,7 +151,7 @@ impl RecordingFile {
         &self.path
     }
 
-    /// Returns the number of bytes in the incomplete event at its end, which [`Self::keep`] removes.
+    /// Returns the number of bytes in the incomplete event at its end, which is removed when the file is kept.
     #[must_use]
     pub fn cut(&self) -> u64 {
         self.cut
