@@ -49,11 +49,11 @@ pub mod sentence;
 mod snapshot;
 pub mod snapshots;
 mod stated;
-pub mod stream;
 mod style;
 pub mod subscribers;
 #[cfg(test)]
 mod testing;
+pub mod track;
 mod transit;
 mod viewer;
 
@@ -73,7 +73,7 @@ pub use sentence::Sentences;
 pub use snapshot::{ItemBytes, ItemRow, item_rows};
 pub use snapshots::Snapshots;
 pub use stated::Stated;
-pub use stream::Detail;
 pub use style::{Kind, Style, Verbosity, Viewer};
 pub use subscribers::{Subscribers, Subscription};
+pub use track::Detail;
 pub use transit::Transits;

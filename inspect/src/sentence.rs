@@ -27,7 +27,7 @@ use crate::{
     judge::peers::Culprit,
     lines::{About, Line},
     row::{CellKind, Start, hex},
-    stream::Fact,
+    track::Fact,
 };
 
 /// The codes already explained in each session. Datagrams outside of sessions share one entry.

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use teetap_inspect::stream::recorded::{DatagramRole, RecordedDatagram};
+use teetap_inspect::track::recorded::{DatagramRole, RecordedDatagram};
 use teetap_wire::{
     Code, Connless as Wire, Dir, First, MAX_DATAGRAM, Note, Proto, Side, connless, is_connless, written_form,
 };

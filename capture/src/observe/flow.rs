@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use teetap_inspect::stream::recorded::RecordedSession;
+use teetap_inspect::track::recorded::RecordedSession;
 use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, is_connless};
 
 use super::evidence::Evidence;

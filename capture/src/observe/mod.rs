@@ -19,7 +19,7 @@
 //! Memory is bounded: at most [`MAX_FLOWS`] pairs of addresses are tracked, and at most [`MAX_WAITING`] datagrams wait.
 //! Pairs are dropped after [`IDLE`]; at the limit, the pair that has been silent longest is dropped.
 //!
-//! The observer finds sessions; [`RecordedSession`](teetap_inspect::stream::recorded::RecordedSession) judges their tokens and
+//! The observer finds sessions; [`RecordedSession`](teetap_inspect::track::recorded::RecordedSession) judges their tokens and
 //! acks.
 
 mod emit;

@@ -15,7 +15,7 @@ use crate::{
     place,
     reading::{Message, MessageOutcome, Reading, Unreadable},
     stated::Stated,
-    stream::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, RefusedAck, Seen},
+    track::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, RefusedAck, Seen},
 };
 
 impl Reading {

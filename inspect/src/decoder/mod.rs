@@ -22,7 +22,7 @@ use teetap_proxy::session::{SessionChange, SessionId, State, Time};
 use teetap_rules::{RuleId, context::Contexts, eval::SessionState};
 use teetap_wire::{Dir, def::Registry, printable};
 
-use crate::{joins::JoinTracker, judge, select::Select, stated::Stated, stream::Streams};
+use crate::{joins::JoinTracker, judge, select::Select, stated::Stated, track::Streams};
 
 use self::{buffers::Buffers, demand::Demand, ending::FirstEnding, snapshots::SnapshotViews};
 

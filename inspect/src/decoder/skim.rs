@@ -9,7 +9,7 @@ use teetap_wire::Packet;
 use super::Decoder;
 use crate::{
     place::SeenAt,
-    stream::{DecidedChunk, NoteSink, Seen},
+    track::{DecidedChunk, NoteSink, Seen},
 };
 
 impl Decoder {

@@ -13,7 +13,7 @@ use super::flaw::Flaw;
 use crate::{
     Reading,
     reading::{Layer, Message, MessageOutcome},
-    stream::Fact,
+    track::Fact,
 };
 
 /// The fate of a message.

@@ -16,7 +16,7 @@ pub use message::{
     CompletedSnapshot, Handling, Layer, Message, MessageOutcome, Ranges, Transport, Visibility,
 };
 
-use crate::stream::Detail;
+use crate::track::Detail;
 
 /// Highest ordinal of a datagram that can identify its sender. High enough that the introduction may be lost and sent
 /// again.
