@@ -386,7 +386,7 @@ pub fn columns(draft: Draft, transport: &Transport, name: &str, size: usize) -> 
     draft.name(name, spare).size(size)
 }
 
-/// Appends the columns of a message to a draft that ends with the direction.
+/// Appends flag, number, name, size, outcome and summary of a message to a row that already has its direction.
 fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style) -> Draft {
     let (name, size) = (reading.label(message), message.ranges.range().len());
     let mut draft = columns(draft, &message.transport, &name, size);

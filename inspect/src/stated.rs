@@ -4,8 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use teetap_proxy::io::probe::stated_version;
 
-use crate::judge::peers::reported;
-
 /// The version stated by the server, shared by all parts that name its release; cheap to clone.
 ///
 /// In a live run it is from the probe, in a recording from the log line of the probe. In both, and in captures, it is
@@ -58,5 +56,43 @@ impl Stated {
     fn versions(&self) -> MutexGuard<'_, Versions> {
         // The value is always consistent, so it stays usable if a thread panicked while it held the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the release named by the version in a server info, such as `0.6, 16.4` or `0.7.5`; `None` if the version
+/// names none.
+pub(crate) fn reported(version: &str) -> Option<String> {
+    let is_number = |text: &str| {
+        !text.is_empty() && text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    };
+    let version = version.trim();
+    match version.split_once(',') {
+        Some((_, release)) => Some(release.trim())
+            .filter(|release| is_number(release))
+            .map(|release| format!("DDNet {release}")),
+        None => (is_number(version) && version.starts_with("0.")).then(|| format!("Teeworlds {version}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_numbers_are_a_release() {
+        for (version, expected) in [
+            ("0.7.5", Some("Teeworlds 0.7.5")),
+            (" 0.6.5 ", Some("Teeworlds 0.6.5")),
+            ("0.6, 16.4", Some("DDNet 16.4")),
+            ("1.0", None),
+            ("", None),
+            ("0.6,", None),
+            ("0.7.5-beta", None),
+            ("0.6, 16.4 x", None),
+            ("0.12345.123", Some("Teeworlds 0.12345.123")),
+            ("0.12345.1234", None),
+        ] {
+            assert_eq!(reported(version).as_deref(), expected, "{version:?}");
+        }
     }
 }

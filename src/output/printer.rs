@@ -103,7 +103,8 @@ impl Printer {
         self.last = Some(moment.at);
     }
 
-    /// Returns the cells of a row with the time of the clock, and with the spaces that align the sizes.
+    /// Returns the cells to print for a row: the time in the format of the printer, and the name padded so that the sizes
+    /// of all rows align.
     fn cells<'r>(&self, row: &'r Row, moment: Moment) -> impl Iterator<Item = (CellKind, Cow<'r, str>)> {
         let is_narrow = self.columns.is_some_and(|columns| columns < ROOM);
         let width = BEFORE_NAME + if is_narrow { NARROW } else { ROOMY };

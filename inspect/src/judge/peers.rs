@@ -8,7 +8,7 @@ use teetap_wire::{
     receiver::{Identified, Signs, identify},
 };
 
-use crate::{Layer, Message, Reading, reading::INTRODUCTIONS};
+use crate::{Layer, Message, Reading, reading::INTRODUCTIONS, stated::reported};
 
 /// Messages that state the version of a DDNet client. DDNet clients send the legacy message to servers of any kind.
 const VERSIONS: [&str; 2] = ["client_version", "cl_is_ddnet_legacy"];
@@ -187,21 +187,6 @@ fn ddnet(number: i32) -> String {
     }
 }
 
-/// Returns the release named by the version in a server info, such as `0.6, 16.4` or `0.7.5`; `None` if the version
-/// names none.
-pub(crate) fn reported(version: &str) -> Option<String> {
-    let is_number = |text: &str| {
-        !text.is_empty() && text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
-    };
-    let version = version.trim();
-    match version.split_once(',') {
-        Some((_, release)) => Some(release.trim())
-            .filter(|release| is_number(release))
-            .map(|release| format!("DDNet {release}")),
-        None => (is_number(version) && version.starts_with("0.")).then(|| format!("Teeworlds {version}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,23 +227,5 @@ mod tests {
             named(&peers, Side::Server, Some("\u{1b}[2J")),
             "Teeworlds 0.7.5, assumed"
         );
-    }
-
-    #[test]
-    fn only_numbers_are_a_release() {
-        for (version, expected) in [
-            ("0.7.5", Some("Teeworlds 0.7.5")),
-            (" 0.6.5 ", Some("Teeworlds 0.6.5")),
-            ("0.6, 16.4", Some("DDNet 16.4")),
-            ("1.0", None),
-            ("", None),
-            ("0.6,", None),
-            ("0.7.5-beta", None),
-            ("0.6, 16.4 x", None),
-            ("0.12345.123", Some("Teeworlds 0.12345.123")),
-            ("0.12345.1234", None),
-        ] {
-            assert_eq!(reported(version).as_deref(), expected, "{version:?}");
-        }
     }
 }

@@ -58,7 +58,7 @@ pub struct Reading {
 pub struct Sizes {
     /// Size as received; `None` if no peer sent the datagram.
     pub received: Option<usize>,
-    /// Size of the inflated payload as received; 0 if the payload could not be read.
+    /// Size of the inflated payload as received, in bytes; 0 if the payload could not be read.
     pub payload: usize,
     /// Sizes of the datagrams that were sent for this datagram.
     pub sent: Vec<usize>,

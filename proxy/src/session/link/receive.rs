@@ -1,4 +1,4 @@
-//! Passes each received datagram to the code for the phase of its session.
+//! Handles a received datagram according to the phase of its session.
 
 use teetap_wire::{Code, Packet, Proto, Scratch, Side};
 

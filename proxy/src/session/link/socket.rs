@@ -63,7 +63,7 @@ impl Socket {
             .is_some_and(|(former, until)| now < until && token == Some(former))
     }
 
-    /// Returns true if a failure of the network may be reported now, and then records the report.
+    /// Returns true if the last report of a network failure is at least [`REPORT_EVERY`] old, and records a new report.
     pub(super) fn may_report(&mut self, now: Time) -> bool {
         let is_due = self.reported.is_none_or(|last| now.since(last) >= REPORT_EVERY);
         if is_due {

@@ -185,7 +185,8 @@ impl<'r> Store<'r> {
         self.trust.gap();
     }
 
-    /// Returns true if the last snapshot could be read; after a gap, if a snapshot with the right sum was read since.
+    /// Returns true if the last snapshot was readable. After a gap, returns false until a snapshot with a valid checksum
+    /// was read.
     #[must_use]
     pub const fn whole(&self) -> bool {
         self.trust.whole()

@@ -22,7 +22,8 @@ impl Default for Trust {
 }
 
 impl Trust {
-    /// Returns true if the last snapshot could be read; after a gap, if a snapshot with the right sum was read since.
+    /// Returns true if the last snapshot was readable. After a gap, returns false until a snapshot with a valid checksum
+    /// was read.
     pub(super) const fn whole(&self) -> bool {
         self.whole
     }
