@@ -36,6 +36,7 @@ pub mod huffman;
 pub mod message;
 pub mod note;
 pub mod packet;
+mod per;
 mod printable;
 pub mod proto;
 pub mod receiver;
@@ -58,6 +59,7 @@ pub use packet::{
     Flags, Header, HeaderBits, HeaderField, HeaderView, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, MAX_DATAGRAM,
     Packet, PacketError, Rewrite, Scratch, rewrite, write, written_form,
 };
+pub use per::{PerDir, PerSide};
 pub use printable::{is_deceptive, is_invisible, printable, printable_json, printable_path};
 pub use proto::{ConnectForm, Dir, Layout, ParseProtoError, Proto, Side, TokenPlace};
 pub use seq::Seq;
