@@ -23,7 +23,7 @@ mod view;
 use std::{cell::Cell, net::SocketAddr, sync::Arc};
 
 use teetap_wire::{
-    Dir, Notes, Seq,
+    Dir, Notes, PerSide, Seq,
     def::Decoded,
     snap::{Completed, Diagnosis, Retained, Store},
 };
@@ -62,7 +62,7 @@ pub struct Known {
     /// Address of the client; `None` until it is known.
     pub client: Option<SocketAddr>,
     /// True for each peer, client and server, that has shown that it is DDNet.
-    ddnet: [bool; 2],
+    ddnet: PerSide<bool>,
     /// The players.
     pub players: Arc<Players>,
 }
@@ -78,7 +78,7 @@ impl Context {
                 state: SessionState::Opening,
                 rtt: None,
                 client: None,
-                ddnet: [false; 2],
+                ddnet: PerSide::default(),
                 players: Arc::default(),
             },
             trip: RoundTrip::default(),
@@ -123,19 +123,14 @@ impl Context {
     /// Records whether a message shows that its sender is DDNet, for callers that do not observe all messages.
     pub(crate) fn introduce(&mut self, view: &MessageView<'_>) {
         if view.session.is_some() && view.shows_ddnet() {
-            let [client, server] = &mut self.known.ddnet;
-            *(if view.dir == Dir::C2s { client } else { server }) = true;
+            self.known.ddnet[view.dir.sender()] = true;
         }
     }
 
     /// Returns true if the receiver in this direction has shown that it is DDNet.
     #[must_use]
-    pub const fn is_to_ddnet(&self, dir: Dir) -> bool {
-        let [client, server] = self.known.ddnet;
-        match dir {
-            Dir::C2s => server,
-            Dir::S2c => client,
-        }
+    pub fn is_to_ddnet(&self, dir: Dir) -> bool {
+        self.known.ddnet[dir.receiver()]
     }
 
     /// Returns the fields of a message that its receiver accepts. Reuses `buffer`.

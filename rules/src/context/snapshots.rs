@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use teetap_wire::{
-    Dir, Notes, Proto, Seq,
+    Dir, Notes, PerDir, Proto, Seq,
     def::{Def, Registry},
     snap::{ChecksumCauses, Completed, Diagnosis, Retained, Store},
 };
@@ -31,7 +31,7 @@ pub(super) struct SnapshotTracker {
     /// True if the store has followed the last observed message.
     current: bool,
     /// Sequence number of the last followed vital message, per direction.
-    last: [Option<Seq>; 2],
+    last: PerDir<Option<Seq>>,
     /// Causes that fit the wrong snapshots.
     doctor: ChecksumCauses,
 }
@@ -110,7 +110,7 @@ impl SnapshotTracker {
     /// Records that messages were missed.
     pub(super) fn gap(&mut self) {
         self.begun = false;
-        self.last = [None; 2];
+        self.last = PerDir::default();
         if let Some(store) = &mut self.store {
             store.gap();
         }
@@ -152,12 +152,12 @@ impl SnapshotTracker {
 
     /// Returns true for a vital message that was followed before. Otherwise records it as the last one.
     fn is_again(&mut self, view: &MessageView<'_>) -> bool {
-        let (Some(seq), Some(last)) = (view.seq, self.last.get_mut(view.dir as usize)) else {
+        let Some(seq) = view.seq else {
             return false;
         };
         // Only equal sequence numbers show a repeat, since any number of other messages may lie between two followed
         // messages.
-        let before = last.replace(seq);
+        let before = self.last[view.dir].replace(seq);
         view.resend && before == Some(seq)
     }
 }

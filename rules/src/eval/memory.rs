@@ -3,7 +3,7 @@
 //! Law: its size depends only on the expression: one slot for each counted message and each kept field, however long
 //! the session is.
 
-use teetap_wire::Dir;
+use teetap_wire::{Dir, PerDir};
 
 /// Maximum bytes of a text that `last(..)` keeps; longer texts are truncated.
 pub const MAX_KEPT: usize = 1024;
@@ -14,7 +14,7 @@ pub struct Memory {
     pub(super) seen: Box<[Seen]>,
     pub(super) kept: Box<[Kept]>,
     /// Number of messages that matched, by direction.
-    matched: [u64; 2],
+    matched: PerDir<u64>,
 }
 
 /// Counter of a message.
@@ -49,27 +49,19 @@ impl Memory {
         Self {
             seen: vec![Seen::default(); seen].into(),
             kept: vec![Kept::default(); kept].into(),
-            matched: [0; 2],
+            matched: PerDir::default(),
         }
     }
 
     /// Counts a message that matched in this direction.
-    pub(crate) const fn hit(&mut self, dir: Dir) {
-        let [c2s, s2c] = &mut self.matched;
-        let matched = match dir {
-            Dir::C2s => c2s,
-            Dir::S2c => s2c,
-        };
+    pub(crate) fn hit(&mut self, dir: Dir) {
+        let matched = &mut self.matched[dir];
         *matched = matched.saturating_add(1);
     }
 
     /// Returns the number of messages that matched in this direction.
     #[must_use]
-    pub const fn matched(&self, dir: Dir) -> u64 {
-        let [c2s, s2c] = self.matched;
-        match dir {
-            Dir::C2s => c2s,
-            Dir::S2c => s2c,
-        }
+    pub fn matched(&self, dir: Dir) -> u64 {
+        self.matched[dir]
     }
 }

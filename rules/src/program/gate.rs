@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use teetap_wire::Dir;
+use teetap_wire::{Dir, PerDir};
 
 use super::limits::Limits;
 use crate::dice::DrawRng;
@@ -16,7 +16,7 @@ use crate::units::micros;
 
 /// Counts of a rule in one session, or in all sessions.
 #[derive(Debug, Default)]
-pub(super) struct Counts([Count; 2]);
+pub(super) struct Counts(PerDir<Count>);
 
 /// Counts of a rule in one direction.
 #[derive(Debug, Default)]
@@ -42,12 +42,8 @@ pub(super) struct Gate<'a> {
 
 impl Counts {
     /// Returns the counts of a direction. Rules that act at certain times use the first one.
-    pub(super) const fn for_dir(&mut self, dir: Dir) -> &mut Count {
-        let [c2s, s2c] = &mut self.0;
-        match dir {
-            Dir::C2s => c2s,
-            Dir::S2c => s2c,
-        }
+    pub(super) fn for_dir(&mut self, dir: Dir) -> &mut Count {
+        &mut self.0[dir]
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use teetap_wire::Dir;
+use teetap_wire::{Dir, PerDir};
 
 use super::Program;
 use super::dispatch::Dispatch;
@@ -49,7 +49,7 @@ struct RuleState {
 struct LineState {
     identity: Box<str>,
     /// Effects from client to server, and from server to client.
-    tallies: [Tally; 2],
+    tallies: PerDir<Tally>,
     /// False while the line is disabled.
     is_enabled: bool,
 }
@@ -253,12 +253,7 @@ impl Shared {
         } = passed;
         for impact in impacts {
             if let Some(line) = self.lines.get_mut(usize::from(impact.line)) {
-                let [c2s, s2c] = &mut line.tallies;
-                let tally = match dir {
-                    Dir::C2s => c2s,
-                    Dir::S2c => s2c,
-                };
-                tally.count(impact);
+                line.tallies[dir].count(impact);
                 if let Some(decisions) = &mut self.decisions {
                     decisions.push(Decision {
                         at: hit.at,
@@ -325,7 +320,7 @@ impl LineState {
     fn new(identity: &str) -> Self {
         Self {
             identity: identity.into(),
-            tallies: Default::default(),
+            tallies: PerDir::default(),
             is_enabled: true,
         }
     }
@@ -345,10 +340,7 @@ impl Program {
         let links = self.logic.links().into_iter().flat_map(|links| links.dirs());
         let lines = links.map(|(id, text, dir)| {
             let line = shared.lines.get(usize::from(id));
-            let tally = line.map(|line| match dir {
-                Dir::C2s => line.tallies[0],
-                Dir::S2c => line.tallies[1],
-            });
+            let tally = line.map(|line| line.tallies[dir]);
             LineReport {
                 id,
                 place: self.logic.place_of_line(id),

@@ -3,7 +3,7 @@
 //! Law: a retransmission repeats the decision about its message. A sequence number identifies a message until it is
 //! reused after 1024 messages, and a resend is never that old (`NET_MAX_SEQUENCE`, `CNetConnection`).
 
-use teetap_wire::{Dir, Seq};
+use teetap_wire::{Dir, PerDir, Seq};
 
 use crate::verdict::Message;
 
@@ -12,7 +12,7 @@ const NUMBERS: usize = 1024;
 
 /// One bit per sequence number and direction. Allocated with the first message.
 #[derive(Debug, Default)]
-pub(super) struct ActedOn(Option<Box<[[u64; NUMBERS / 64]; 2]>>);
+pub(super) struct ActedOn(Option<Box<PerDir<[u64; NUMBERS / 64]>>>);
 
 impl ActedOn {
     /// Records whether the rule acted on the first copy of a message.
@@ -39,8 +39,8 @@ impl ActedOn {
     }
 }
 
-fn place(bits: &mut [[u64; NUMBERS / 64]; 2], dir: Dir, seq: Seq) -> Option<(&mut u64, u64)> {
+fn place(bits: &mut PerDir<[u64; NUMBERS / 64]>, dir: Dir, seq: Seq) -> Option<(&mut u64, u64)> {
     let number = usize::from(seq.get());
-    let word = bits.get_mut(dir as usize)?.get_mut(number / 64)?;
+    let word = bits[dir].get_mut(number / 64)?;
     Some((word, 1 << (number % 64)))
 }
