@@ -1,6 +1,6 @@
 //! The sequence numbers that a receiver may ack.
 
-use teetap_wire::{Code, Dir, Seq, receiver::in_window};
+use teetap_wire::{Code, Dir, PerDir, Seq, receiver::in_window};
 
 /// The ack window of one direction: from the last valid ack to the highest sequence number that was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,32 +39,19 @@ impl AckWindow {
 /// restarts its own numbers and expects the client's from 1 on (DDNet 16.4, network_server.cpp,
 /// `OnConnCtrlMsg`), but its datagrams show that only later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RestartedNumbers {
-    c2s: AckWindow,
-    s2c: AckWindow,
-}
+pub struct RestartedNumbers(PerDir<AckWindow>);
 
 impl RestartedNumbers {
     /// Returns the ack window of the new numbers of one direction.
     #[must_use]
-    pub const fn window(self, dir: Dir) -> AckWindow {
-        match dir {
-            Dir::C2s => self.c2s,
-            Dir::S2c => self.s2c,
-        }
-    }
-
-    const fn window_mut(&mut self, dir: Dir) -> &mut AckWindow {
-        match dir {
-            Dir::C2s => &mut self.c2s,
-            Dir::S2c => &mut self.s2c,
-        }
+    pub fn window(self, dir: Dir) -> AckWindow {
+        self.0[dir]
     }
 
     /// Records that a sequence number was sent. A number other than the next new one may belong to the old
     /// numbers, and no receiver acks it.
     pub fn sent(&mut self, dir: Dir, number: Seq) {
-        let window = self.window_mut(dir);
+        let window = &mut self.0[dir];
         if number == window.top.next() {
             window.top = number;
         }
@@ -74,12 +61,12 @@ impl RestartedNumbers {
     /// server has restarted its numbers.
     #[must_use]
     pub fn is_shown_by(&self, number: Seq, acked: Seq) -> bool {
-        number == self.s2c.top.next() && number.is_behind(acked)
+        number == self.0.s2c.top.next() && number.is_behind(acked)
     }
 
     /// Records an ack that is outside the old window. Returns true if it is inside the new one.
     pub fn takes(&mut self, dir: Dir, ack: Seq) -> bool {
-        let window = self.window_mut(dir);
+        let window = &mut self.0[dir];
         let is_valid = window.check(ack).is_ok();
         if is_valid {
             window.last = ack;

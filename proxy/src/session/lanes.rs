@@ -1,15 +1,14 @@
 //! The links in both directions: of one session, or of the server browser.
 
 use teetap_rules::impair::LineSet;
-use teetap_wire::Dir;
+use teetap_wire::{Dir, PerDir};
 
 use super::{lane::Lane, time::Time};
 
 /// One lane per direction, and the link lines that act on both.
 #[derive(Debug)]
 pub(crate) struct Lanes {
-    c2s: Lane,
-    s2c: Lane,
+    lanes: PerDir<Lane>,
     /// The link lines whose windows were open when the current datagram was received.
     open_lines: LineSet,
 }
@@ -17,8 +16,7 @@ pub(crate) struct Lanes {
 impl Default for Lanes {
     fn default() -> Self {
         Self {
-            c2s: Lane::default(),
-            s2c: Lane::default(),
+            lanes: PerDir::default(),
             open_lines: LineSet::ALL,
         }
     }
@@ -26,20 +24,17 @@ impl Default for Lanes {
 
 impl Lanes {
     pub(crate) fn lane(&mut self, dir: Dir) -> &mut Lane {
-        match dir {
-            Dir::C2s => &mut self.c2s,
-            Dir::S2c => &mut self.s2c,
-        }
+        &mut self.lanes[dir]
     }
 
     /// Returns the departure time of the next datagram; `None` if none is queued.
     pub(crate) fn deadline(&self) -> Option<Time> {
-        self.both().into_iter().filter_map(Lane::deadline).min()
+        self.lanes.iter().filter_map(Lane::deadline).min()
     }
 
     /// Returns the departure time of the last datagram; `None` if none is queued.
     pub(crate) fn end(&self) -> Option<Time> {
-        self.both().into_iter().filter_map(Lane::end).max()
+        self.lanes.iter().filter_map(Lane::end).max()
     }
 
     /// Returns the link lines that act on the current datagram, if the windows of `windows` are open now.
@@ -50,7 +45,7 @@ impl Lanes {
     /// Returns true if a message has begun or ended the window of a link line since [`Self::settle`]. `windows` are the
     /// link lines whose windows are open now.
     pub(crate) fn is_unsettled(&self, windows: impl FnOnce() -> LineSet) -> bool {
-        let has_lines = self.both().into_iter().any(|lane| lane.channel.is_some());
+        let has_lines = self.lanes.iter().any(|lane| lane.channel.is_some());
         has_lines && self.open_lines != windows()
     }
 
@@ -62,10 +57,6 @@ impl Lanes {
 
     /// Ends all impairment. Queued datagrams stay queued.
     pub(crate) fn close(&mut self) {
-        (self.c2s.channel, self.s2c.channel) = (None, None);
-    }
-
-    fn both(&self) -> [&Lane; 2] {
-        [&self.c2s, &self.s2c]
+        self.lanes.iter_mut().for_each(|lane| lane.channel = None);
     }
 }

@@ -20,7 +20,7 @@ impl Link {
     pub(super) fn read_chunks(&mut self, frame: Frame<'_>, packet: &Packet<'_>, env: &mut Env) -> bool {
         env.work.missing = 0;
         env.work.touched.clear();
-        let splice = self.dirs.splice(frame.dir);
+        let splice = &mut self.dirs[frame.dir];
         if packet.header.flags.contains(Flags::CONTROL) {
             if splice.is_identity() {
                 let numbers = packet.chunks_of_control();
@@ -155,7 +155,7 @@ impl Link {
         if frame.dir == Dir::S2c {
             snapshots.prepare(changes_snapshots, env.config.registry, frame.proto);
         }
-        let splice = self.dirs.splice(frame.dir);
+        let splice = &mut self.dirs[frame.dir];
         let mut changed = false;
         let mut placing = Placement {
             frame,

@@ -10,7 +10,7 @@ use super::{
     Env, Link,
     phase::{BOTH_SILENT, Closing, Ending, LEFT, Phase, SERVER_SILENT},
 };
-use crate::session::{Notice, Origin, State, Time};
+use crate::session::{Notice, Origin, State, Time, splice::Splice};
 use crate::words::Word;
 
 /// Time for which late datagrams of an ended session are expected.
@@ -32,11 +32,11 @@ impl Link {
         {
             return self.begin_closing(Ending::Peer(Side::Client), Some(&reason), env);
         }
-        if env.now.since(self.legs.last_sign()) >= BOTH_SILENT {
+        if env.now.since(self.last_sign()) >= BOTH_SILENT {
             return self.forget(b"Timeout", env);
         }
         let limit = env.config.patience.unwrap_or(self.not_acked_limit());
-        if self.dirs.custody_age(env.now) >= limit {
+        if self.custody_age(env.now) >= limit {
             let reason = format!("Too weak connection (not acked for {} seconds)", limit.as_secs());
             return self.end_by_proxy(reason.as_bytes(), env);
         }
@@ -284,7 +284,7 @@ impl Link {
         packet: &Packet<'_>,
         env: &mut Env,
     ) {
-        let is_identity = self.dirs.are_identity();
+        let is_identity = self.dirs.iter().all(Splice::is_identity);
         let has_tokens = self.legs.server.token_out.is_some() || self.legs.server.proto == Proto::V6;
         let to = from.other();
         let with = Rewrite {

@@ -7,13 +7,13 @@
 
 use std::time::Duration;
 
-use teetap_wire::{Control, Dir, Flags, Header, Notes, Packet, Proto, Scratch, Seq, Side, Token, control};
+use teetap_wire::{
+    Control, Dir, Flags, Header, Notes, Packet, PerDir, PerSide, Proto, Scratch, Seq, Side, Token, control,
+};
 
 use super::{
     Env, Link, Opened, Standing,
     carry::is_connect,
-    directions::Directions,
-    legs::Legs,
     names::{Name, Names},
     phase::{LoneAccept, Online, Opening, Phase, REQUEST_EVERY},
     ruled::ControlVerdict,
@@ -23,7 +23,7 @@ use super::{
 };
 use crate::session::{
     Notice, State, datagram::readable, handshake::Handshake, lanes::Lanes, leg::Leg,
-    redirect::PendingRedirect, timers::Alarm,
+    redirect::PendingRedirect, splice::Splice, timers::Alarm,
 };
 
 /// Silence after which an unresponsive server is reported; repeated at each doubling.
@@ -65,11 +65,11 @@ impl Link {
         let mut link = Self {
             opened,
             socket: Socket::new(opened.shared),
-            legs: Legs {
+            legs: PerSide {
                 client,
                 server: Leg::new(opened.requested, now),
             },
-            dirs: Directions::new(),
+            dirs: PerDir::from_fn(|_| Splice::new()),
             names: Names::new(named),
             first: Box::default(),
             lanes: Lanes::default(),

@@ -11,11 +11,9 @@
 mod arm;
 mod carry;
 mod chunks;
-mod directions;
 mod end;
 mod env;
 mod join;
-mod legs;
 mod made;
 mod names;
 mod opened;
@@ -35,10 +33,8 @@ mod transmit;
 
 use std::{net::SocketAddr, time::Duration};
 
-use teetap_wire::{Code, Dir, Proto, Side, Token};
+use teetap_wire::{Code, Dir, PerDir, PerSide, Proto, Side, Token};
 
-use self::directions::Directions;
-use self::legs::Legs;
 use self::names::Names;
 use self::phase::{CLIENT_LATE, Ending, Online, Phase, SERVER_SILENT};
 use self::rules::SessionRules;
@@ -62,8 +58,8 @@ pub(crate) use self::traits::TokenlessAnswers;
 pub(crate) struct Link {
     opened: Opened,
     socket: Socket,
-    legs: Legs,
-    dirs: Directions,
+    legs: PerSide<Leg>,
+    dirs: PerDir<Splice>,
     names: Names,
     /// The datagram that opened the session. Empty unless the session is a candidate, or the proxy cannot parse the datagram
     /// as a CONNECT although the server may.
@@ -283,11 +279,22 @@ impl Link {
         }
     }
 
+    /// Returns the age of the oldest message in the custody of the proxy.
+    fn custody_age(&self, now: Time) -> Duration {
+        let ages = self.dirs.iter().map(|splice| splice.custody_age(now));
+        ages.max().unwrap_or_default()
+    }
+
+    /// Returns the time at which the last valid datagram of either peer was received.
+    fn last_sign(&self) -> Time {
+        self.legs.client.last_received.max(self.legs.server.last_received)
+    }
+
     fn leg(&mut self, side: Side) -> &mut Leg {
-        self.legs.leg(side)
+        &mut self.legs[side]
     }
 
     fn splice(&mut self, dir: Dir) -> &mut Splice {
-        self.dirs.splice(dir)
+        &mut self.dirs[dir]
     }
 }

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use teetap_wire::{Control, Dir, Notes, Packet, Proto, Scratch, Seq, Side, Token};
+use teetap_wire::{Control, Dir, Notes, Packet, PerDir, Proto, Scratch, Seq, Side, Token};
 
 use super::{
     Env, Link,
@@ -14,7 +14,7 @@ use super::{
     names::{Name, TokenRequest},
     phase::{Online, Phase, SERVER_SILENT},
 };
-use crate::session::{Notice, RestartedNumbers, Time};
+use crate::session::{Notice, RestartedNumbers, Time, splice::Splice};
 
 /// Silence of a client after which a Teeworlds server may have dropped it. Slightly shorter than the server's
 /// timeout of 10 s.
@@ -169,7 +169,7 @@ impl Link {
     pub(super) fn restart(&mut self, env: &mut Env) {
         let anew = self.online().and_then(|online| online.anew.take());
         let anew = anew.unwrap_or_default();
-        self.dirs.restart(anew);
+        self.dirs = PerDir::from_fn(|dir| Splice::since(anew.window(dir)));
         if let Some(Online {
             is_rejoining,
             began,

@@ -6,7 +6,7 @@ use super::{
     Env, Link,
     phase::{BOTH_SILENT, Closing, Ending, LEFT, Phase, SERVER_SILENT},
 };
-use crate::session::Time;
+use crate::session::{Time, splice::Splice};
 
 impl Link {
     /// Returns the time at which this session has to be handled without a datagram.
@@ -29,19 +29,19 @@ impl Link {
                 let patience = heard + opening.patience();
                 request.into_iter().chain([opening.next_notice, patience]).min()
             }
-            Phase::Answered(answered) => Some(self.legs.last_sign() + answered.patience()),
+            Phase::Answered(answered) => Some(self.last_sign() + answered.patience()),
             Phase::Online(online) => {
                 let accept = online.accept.as_ref().map(|accept| accept.repeat_at());
                 let silent =
                     (!online.is_silence_reported).then(|| self.legs.server.last_received + SERVER_SILENT);
                 [
-                    self.dirs.deadline(),
+                    self.dirs.iter().filter_map(Splice::deadline).min(),
                     accept,
                     self.rules.deadline(),
                     silent,
                     Some(match online.left {
                         Some(_) => heard + LEFT,
-                        None => self.legs.last_sign() + BOTH_SILENT,
+                        None => self.last_sign() + BOTH_SILENT,
                     }),
                 ]
                 .into_iter()
@@ -57,7 +57,7 @@ impl Link {
     pub(crate) fn on_timeout(&mut self, env: &mut Env) {
         self.send_late(env.now, env);
         self.handle_later(env);
-        let silence = env.now.since(self.legs.last_sign());
+        let silence = env.now.since(self.last_sign());
         match &mut self.phase {
             Phase::Opening(_) => self.opening_timeout(env),
             Phase::Answered(answered) if silence >= answered.patience() => match answered.left.take() {
