@@ -12,7 +12,7 @@ use teetap_rules::{
     RuleId, Shared, Verdict,
 };
 use teetap_wire::{
-    Chunk, Dir, Flags, Note, Packet, Proto, Scratch, Seq, Side,
+    Chunk, Dir, Flags, Note, Packet, PerDir, Proto, Scratch, Seq, Side,
     def::{Class, Registry},
     identify,
 };
@@ -57,8 +57,8 @@ pub struct Tested {
 /// The state of a session.
 struct DrySession {
     rules: Box<dyn Decide>,
-    /// The last sequence number of each direction: c2s, s2c.
-    seen: [Option<Seq>; 2],
+    /// The last sequence number of each direction.
+    seen: PerDir<Option<Seq>>,
     proto: Option<Proto>,
 }
 
@@ -149,7 +149,7 @@ impl DryRun {
         let program = &self.program;
         self.sessions.entry(session).or_insert_with(|| DrySession {
             rules: program.open(opening, None),
-            seen: [None, None],
+            seen: PerDir::default(),
             proto: None,
         });
     }
@@ -238,11 +238,7 @@ impl DrySession {
         let Some(seq) = message.seq else {
             return true;
         };
-        let [c2s, s2c] = &mut self.seen;
-        let seen = match message.dir {
-            Dir::C2s => c2s,
-            Dir::S2c => s2c,
-        };
+        let seen = &mut self.seen[message.dir];
         let is_first = seen.is_none_or(|seen| !seq.is_behind(seen));
         if is_first {
             *seen = Some(seq);

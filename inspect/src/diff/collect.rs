@@ -8,7 +8,7 @@ use std::{
 use teetap_proxy::session::{Datagram, Event, EventKind, Origin, SessionId, State, Time};
 use teetap_rules::Filter;
 use teetap_wire::{
-    Dir,
+    Dir, PerDir,
     def::{Frequency, Registry, Secrets},
     snap::Fate,
 };
@@ -97,9 +97,9 @@ pub struct Collector {
     side: Option<Side>,
     /// Time of the first datagram.
     began: Option<Time>,
-    orders: [Order<Vital>; 2],
+    orders: PerDir<Order<Vital>>,
     /// The last control message of each direction, to recognize its retransmissions.
-    last_control: [Option<ComparedMessage>; 2],
+    last_control: PerDir<Option<ComparedMessage>>,
     /// True if the recording is of a run of teetap.
     is_of_run: bool,
     /// True if further items are ignored.
@@ -134,8 +134,8 @@ impl Collector {
             met_more: false,
             side: None,
             began: None,
-            orders: Default::default(),
-            last_control: [None, None],
+            orders: PerDir::default(),
+            last_control: PerDir::default(),
             is_of_run: false,
             is_done: false,
         }
@@ -326,7 +326,7 @@ impl Collector {
         let kept = entry.map_or(Vital::Counted, Vital::Message);
         let mut out = Vec::new();
         match message.transport.seq {
-            Some(seq) => self.order(dir).push(seq, kept, &mut out),
+            Some(seq) => self.orders[dir].push(seq, kept, &mut out),
             None => out.push(kept),
         }
         self.keep(dir, out);
@@ -336,7 +336,7 @@ impl Collector {
     fn flush(&mut self, flush: fn(&mut Order<Vital>, &mut Vec<Vital>)) {
         for dir in [Dir::C2s, Dir::S2c] {
             let mut out = Vec::new();
-            flush(self.order(dir), &mut out);
+            flush(&mut self.orders[dir], &mut out);
             self.keep(dir, out);
         }
     }
@@ -344,8 +344,7 @@ impl Collector {
     /// Keeps a control message unless it equals the previous control message.
     fn control(&mut self, dir: Dir, entry: Option<ComparedMessage>) {
         let Some(entry) = entry else { return };
-        let [c2s, s2c] = &mut self.last_control;
-        let last = if dir == Dir::C2s { c2s } else { s2c };
+        let last = &mut self.last_control[dir];
         let is_again = last
             .as_ref()
             .is_some_and(|last| last.name == entry.name && last.fields == entry.fields);
@@ -403,14 +402,6 @@ impl Collector {
             fields: fields(reading, message, ignore, self.options.secrets),
             name: name.into(),
         })
-    }
-
-    const fn order(&mut self, dir: Dir) -> &mut Order<Vital> {
-        let [c2s, s2c] = &mut self.orders;
-        match dir {
-            Dir::C2s => c2s,
-            Dir::S2c => s2c,
-        }
     }
 
     fn keep(&mut self, dir: Dir, messages: Vec<Vital>) {

@@ -124,7 +124,7 @@ impl Comparison {
 pub fn compare(a: &Side, b: &Side, settings: &DiffSettings) -> Comparison {
     let mut result = Comparison::default();
     for dir in [Dir::C2s, Dir::S2c] {
-        messages(&mut result, dir, [&a.way(dir).messages, &b.way(dir).messages]);
+        messages(&mut result, dir, [&a.ways[dir].messages, &b.ways[dir].messages]);
         noise(&mut result, dir, [a, b]);
     }
     let found = ticks::compare(a, b, settings);
@@ -256,7 +256,7 @@ fn vitality(a: bool, b: bool) -> FieldDifference {
 /// Compares messages that are sent continuously: reports messages that only one side has, or that are vital on only one
 /// side.
 fn noise(result: &mut Comparison, dir: Dir, [a, b]: [&Side; 2]) {
-    let (of_a, of_b) = (&a.way(dir).noise, &b.way(dir).noise);
+    let (of_a, of_b) = (&a.ways[dir].noise, &b.ways[dir].noise);
     let names: BTreeSet<&str> = of_a.keys().chain(of_b.keys()).map(|name| &**name).collect();
     for name in names {
         let found = [of_a.get(name).copied(), of_b.get(name).copied()];

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, net::SocketAddr};
 
 use teetap_proxy::session::{SessionId, Time};
-use teetap_wire::{Dir, Proto, snap::Retained};
+use teetap_wire::{Dir, PerDir, Proto, snap::Retained};
 
 use super::entry::{ComparedMessage, Field};
 
@@ -38,7 +38,7 @@ pub struct Side {
     pub reached: Option<bool>,
     /// Counts of messages, inputs and snapshots that are not compared because a limit was reached.
     pub left: Omitted,
-    pub(super) ways: [SideDirection; 2],
+    pub(super) ways: PerDir<SideDirection>,
     pub(super) inputs: Kept<Input>,
     pub(super) snapshots: Kept<TimedSnapshot>,
 }
@@ -129,32 +129,16 @@ impl Side {
             lost: 0,
             reached: None,
             left: Omitted::default(),
-            ways: Default::default(),
+            ways: PerDir::default(),
             inputs: Kept::default(),
             snapshots: Kept::default(),
-        }
-    }
-
-    pub(super) const fn way(&self, dir: Dir) -> &SideDirection {
-        let [c2s, s2c] = &self.ways;
-        match dir {
-            Dir::C2s => c2s,
-            Dir::S2c => s2c,
-        }
-    }
-
-    pub(super) const fn way_mut(&mut self, dir: Dir) -> &mut SideDirection {
-        let [c2s, s2c] = &mut self.ways;
-        match dir {
-            Dir::C2s => c2s,
-            Dir::S2c => s2c,
         }
     }
 
     /// Adds a message.
     pub(super) fn push(&mut self, dir: Dir, entry: ComparedMessage) {
         let held = entry.held();
-        let way = self.way_mut(dir);
+        let way = &mut self.ways[dir];
         if way.messages.len() < MESSAGES && way.bytes + held <= BYTES {
             way.bytes += held;
             way.messages.push(entry);
@@ -165,7 +149,7 @@ impl Side {
 
     /// Counts a message that is sent all the time.
     pub(super) fn count(&mut self, dir: Dir, name: &str, vital: bool, (at, frame): (Time, Option<u64>)) {
-        let noise = &mut self.way_mut(dir).noise;
+        let noise = &mut self.ways[dir].noise;
         if let Some(known) = noise.get_mut(name) {
             known.count += 1;
             known.vital |= vital;

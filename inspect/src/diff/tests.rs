@@ -311,7 +311,7 @@ fn the_end_is_a_message_that_matches_and_a_filter_leaves_others_out() {
     );
     assert_eq!((seven.reached, sixup.reached), (Some(true), Some(true)));
     let names = |side: &Side| {
-        let messages = side.way(Dir::C2s).messages.iter();
+        let messages = side.ways[Dir::C2s].messages.iter();
         messages.map(|entry| entry.name.to_string()).collect::<Vec<_>>()
     };
     let expected = ["connect", "info", "ready", "cl_start_info", "enter_game"];
@@ -338,7 +338,7 @@ fn the_end_is_a_message_that_matches_and_a_filter_leaves_others_out() {
     .unwrap();
     assert_eq!(never.reached, Some(false));
     assert!(names(&never).iter().all(|name| name == "cl_say") && !names(&never).is_empty());
-    assert!(never.snapshots.list.is_empty() && never.way(Dir::S2c).messages.is_empty());
+    assert!(never.snapshots.list.is_empty() && never.ways[Dir::S2c].messages.is_empty());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use teetap_proxy::session::{Datagram, Origin};
 use teetap_wire::{
-    Proto, Side,
+    PerSide, Proto, Side,
     receiver::{Identified, Signs, identify},
 };
 
@@ -83,7 +83,7 @@ pub(super) struct Peers {
     proto: Option<Proto>,
     /// The version number in `client_version`.
     client_version: Option<i32>,
-    is_ddnet: [bool; 2],
+    is_ddnet: PerSide<bool>,
     /// True once the server has accepted the client or sent a message other than a control packet.
     is_answered: bool,
 }
@@ -102,16 +102,14 @@ impl Peers {
             .iter()
             .any(|message| is_tken_connect(datagram, message))
         {
-            let [is_ddnet, _] = &mut self.is_ddnet;
-            *is_ddnet = true;
+            self.is_ddnet.client = true;
             return;
         }
         self.proto = Some(datagram.proto);
         for message in reading.messages.iter().filter(|message| introduces(message)) {
             let is_version = message.name.is_some_and(|name| VERSIONS.contains(&name));
-            if let Some(is_ddnet) = self.is_ddnet.get_mut(datagram.dir as usize) {
-                *is_ddnet |= is_version || datagram.dir.sender() == Side::Server;
-            }
+            let sender = datagram.dir.sender();
+            self.is_ddnet[sender] |= is_version || sender == Side::Server;
             if is_version {
                 let number = reading.int(message, "ddnet_version");
                 let number = number.and_then(|number| i32::try_from(number).ok());
@@ -147,7 +145,7 @@ impl Peers {
             proto,
             client_version: self.client_version.filter(|_| side == Side::Client),
             version: version.filter(|_| side == Side::Server),
-            is_ddnet: self.is_ddnet.get(side as usize).copied().unwrap_or_default(),
+            is_ddnet: self.is_ddnet[side],
         };
         if side == Side::Server && !self.is_answered && !signs.is_ddnet && signs.version.is_none() {
             return None;

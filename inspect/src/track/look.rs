@@ -83,12 +83,7 @@ impl Streams {
         let (Some(token), dir) = (token, seen.datagram.dir) else {
             return;
         };
-        let has = |stream: &Stream| {
-            stream
-                .ways
-                .get(dir as usize)
-                .is_some_and(|way| way.token == Some(token))
-        };
+        let has = |stream: &Stream| stream.ways[dir].token == Some(token);
         let mut others = self.sessions.iter().rev();
         let other = others.find(|(id, stream)| *id != seen.session.0 && has(stream));
         let other = other
@@ -166,8 +161,7 @@ impl Stream {
             return;
         }
         let note = refused.add_as(Code::Overtaken, found.notes);
-        let [c2s, s2c] = &self.ways;
-        let other = if seen.datagram.dir == Dir::C2s { s2c } else { c2s };
+        let other = &self.ways[seen.datagram.dir.reverse()];
         let (got, last) = (seen.packet.header.ack, other.acks.last);
         found.add(note, Fact::Overtaken { got, last });
     }
@@ -175,11 +169,7 @@ impl Stream {
     /// Returns true if a datagram whose ack is behind was probably reordered.
     fn is_overtaken(&self, seen: &Seen<'_>) -> bool {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
-        let [c2s, s2c] = &self.ways;
-        let (own, other) = match dir {
-            Dir::C2s => (c2s, s2c),
-            Dir::S2c => (s2c, c2s),
-        };
+        let (own, other) = (&self.ways[dir], &self.ways[dir.reverse()]);
         let fills = |chunk: Chunk<'_>| {
             let next = own.numbers.last().map(Seq::next);
             own.numbers.has_gap() && !chunk.header.resend && chunk.header.vital == next
@@ -275,8 +265,7 @@ impl Stream {
             .iter()
             .filter(|note| note.code.has(Property::ByRelease));
         let Some(note) = odd.next().copied() else { return };
-        let [c2s, s2c] = &self.ways;
-        let own = if seen.datagram.dir == Dir::C2s { c2s } else { s2c };
+        let own = &self.ways[seen.datagram.dir];
         let base = own.numbers.base().unwrap_or(Seq::ZERO);
         let consequence = self.consequence_of_form(seen, base);
         if let Some(consequence) = consequence.filter(|consequence| !consequence.receiver.assumed) {
@@ -376,8 +365,7 @@ impl Stream {
             }) if notes => {
                 let Token([a, b, c, d]) = token;
                 let expected = Token([d, c, b, a]);
-                let [c2s, _] = &self.ways;
-                if expected != token && [self.server_token, c2s.token].contains(&Some(expected)) {
+                if expected != token && [self.server_token, self.ways.c2s.token].contains(&Some(expected)) {
                     let note = Note {
                         code: Code::TokenReversed,
                         at: 1,

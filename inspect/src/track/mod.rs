@@ -59,7 +59,7 @@ use std::net::IpAddr;
 
 use teetap_proxy::session::{Connless, Datagram, SessionChange, SessionId, State, Time};
 use teetap_rules::context::{SESSIONS, Table};
-use teetap_wire::{Code, Dir, Note, Notes, Packet, Seq, Token, def::Registry};
+use teetap_wire::{Code, Dir, Note, Notes, Packet, PerDir, Seq, Token, def::Registry};
 
 use crate::stated::Stated;
 
@@ -97,7 +97,7 @@ pub(crate) struct Streams {
 struct Stream {
     client: Option<IpAddr>,
     /// The two directions, client to server first.
-    ways: [DirectionState; 2],
+    ways: PerDir<DirectionState>,
     /// The version number stated by a DDNet client.
     client_version: Option<i32>,
     /// Hash and sequence number of the last `map_change`, until the client has loaded that map.
@@ -258,7 +258,7 @@ impl Streams {
                 };
                 *self.stream_mut(session) = Stream {
                     client,
-                    ways: [way(), way()],
+                    ways: PerDir::from_fn(|_| way()),
                     awaits_accept: true,
                     ..Stream::default()
                 };
@@ -338,7 +338,7 @@ impl Streams {
 impl Stream {
     fn gap(&mut self) {
         self.awaits_accept = false;
-        for way in &mut self.ways {
+        for way in self.ways.iter_mut() {
             *way = DirectionState {
                 token: way.token,
                 ..DirectionState::default()
@@ -356,11 +356,7 @@ impl Stream {
     }
 
     /// Returns the state of the direction `dir`, then the state of the opposite direction.
-    const fn both(&mut self, dir: Dir) -> (&mut DirectionState, &mut DirectionState) {
-        let [c2s, s2c] = &mut self.ways;
-        match dir {
-            Dir::C2s => (c2s, s2c),
-            Dir::S2c => (s2c, c2s),
-        }
+    fn both(&mut self, dir: Dir) -> (&mut DirectionState, &mut DirectionState) {
+        self.ways.with_reverse_mut(dir)
     }
 }

@@ -5,7 +5,7 @@
 use std::{collections::VecDeque, net::IpAddr};
 
 use teetap_proxy::session::SessionId;
-use teetap_wire::{Dir, Seq, Token};
+use teetap_wire::{Dir, PerDir, Seq, Token};
 
 use super::{Stream, copies::Copies};
 
@@ -24,7 +24,7 @@ pub(super) struct Past(VecDeque<ClosedSession>);
 struct ClosedSession {
     session: SessionId,
     client: Option<IpAddr>,
-    ways: [ClosedDirection; 2],
+    ways: PerDir<ClosedDirection>,
 }
 
 /// The final state of one direction.
@@ -65,19 +65,15 @@ impl Past {
 
     /// Returns the latest session with the same token in the same direction.
     pub(super) fn with_token(&self, dir: Dir, token: Token) -> Option<SessionId> {
-        self.find(|over| {
-            over.ways
-                .get(dir as usize)
-                .is_some_and(|way| way.token == Some(token))
-        })
+        self.find(|over| over.ways[dir].token == Some(token))
     }
 
     /// Returns the latest session with the same message under the same number, if the message was not acked there.
     pub(super) fn with_unacked(&self, dir: Dir, seq: Seq, hash: u64) -> Option<SessionId> {
         let is_open = |way: &ClosedDirection| way.acked.is_none_or(|acked| !seq.is_behind(acked));
         self.find(|over| {
-            let way = over.ways.get(dir as usize);
-            way.is_some_and(|way| is_open(way) && way.copies.holds(seq, hash))
+            let way = &over.ways[dir];
+            is_open(way) && way.copies.holds(seq, hash)
         })
     }
 
@@ -101,7 +97,7 @@ impl Past {
     ) -> Option<SessionId> {
         client?;
         self.find(|over| {
-            let last = over.ways.get(dir as usize).and_then(&end);
+            let last = end(&over.ways[dir]);
             over.client == client && last.is_some_and(|last| last.distance_to(number) <= NEAR)
         })
     }

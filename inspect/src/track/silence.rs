@@ -109,10 +109,9 @@ impl Streams {
 impl Stream {
     /// Returns the peer to report first and the time of the report; `None` if no peer is to be reported.
     fn silent(&self) -> Option<(Time, Side)> {
-        let [c2s, s2c] = &self.ways;
         let of = |due: Option<Time>, side| Some((due?, side));
-        let client = of(c2s.silence.due(), Side::Client);
-        let server = of(s2c.silence.due(), Side::Server);
+        let client = of(self.ways.c2s.silence.due(), Side::Client);
+        let server = of(self.ways.s2c.silence.due(), Side::Server);
         let first = client.into_iter().chain(server).min_by_key(|(at, _)| *at);
         first.filter(|_| self.is_online)
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use teetap_proxy::session::Time;
-use teetap_wire::{Seq, Side};
+use teetap_wire::{PerSide, Seq, Side};
 
 use super::acked::Acked;
 use crate::reading::Message;
@@ -15,8 +15,8 @@ const UNHEARD: Duration = Duration::from_millis(500);
 #[derive(Debug, Default)]
 pub(super) struct Delivery {
     pub(super) last: Option<Last>,
-    /// Sequence numbers acked by each side, indexed by [`Side`].
-    acks: [Acked; 2],
+    /// Sequence numbers acked by each side.
+    acks: PerSide<Acked>,
     /// Highest sequence number sent by the client to the server.
     sent: Seq,
     /// True if the server acked a sequence number that was not seen, so datagrams of the client are missing from the
@@ -42,7 +42,7 @@ pub(super) struct Last {
 impl Delivery {
     /// Forgets the acks, because both sides restart their sequence numbers.
     pub(super) fn restart(&mut self) {
-        self.acks = [Acked::default(); 2];
+        self.acks = PerSide::default();
     }
 
     /// Records the sequence number of a message that the client sent to the server.
@@ -73,9 +73,7 @@ impl Delivery {
 
     /// Records the ack in a datagram sent by `sender`.
     pub(super) fn on_ack(&mut self, at: Time, sender: Side, ack: Seq) {
-        let Some(acked) = self.acks.get_mut(sender as usize) else {
-            return;
-        };
+        let acked = &mut self.acks[sender];
         acked.advance(ack);
         self.has_unseen |= sender == Side::Server && !ack.is_behind(self.sent);
         if let Some(last) = &mut self.last

@@ -11,7 +11,7 @@
 use std::time::Duration;
 
 use teetap_proxy::session::{AckWindow, RestartedNumbers, Time};
-use teetap_wire::{Code, Dir, Seq};
+use teetap_wire::{Code, Dir, PerDir, Seq};
 
 /// Minimum silence of both peers that may be a hole in the recording. Peers in the game never pause this long.
 const SILENCE: Duration = Duration::from_millis(500);
@@ -28,7 +28,7 @@ const NEAR: u16 = 64;
 #[derive(Debug, Default)]
 pub(super) struct Acks {
     /// Sequence numbers of the client, and those of the server.
-    numbers: [Numbers; 2],
+    numbers: PerDir<Numbers>,
     /// Time of the first datagram; `None` if the start of the session was recorded.
     began: Option<Time>,
     last: Option<Time>,
@@ -83,7 +83,7 @@ impl Acks {
     pub(super) fn from_the_start() -> Self {
         let numbers = || Numbers::since(AckWindow::default());
         Self {
-            numbers: [numbers(), numbers()],
+            numbers: PerDir::from_fn(|_| numbers()),
             ..Self::default()
         }
     }
@@ -105,20 +105,16 @@ impl Acks {
         let Some(anew) = &mut self.anew else {
             return (ack, false);
         };
-        let [c2s, s2c] = &mut self.numbers;
-        let acked = s2c.window.map(|window| window.last);
+        let acked = self.numbers.s2c.window.map(|window| window.last);
         let is_acked = |number: &Seq| acked.is_some_and(|acked| anew.is_shown_by(*number, acked));
         let is_restart = dir == Dir::S2c && sent.iter().any(is_acked);
         if is_restart {
-            (*c2s, *s2c) = (
-                Numbers::since(anew.window(Dir::C2s)),
-                Numbers::since(anew.window(Dir::S2c)),
-            );
+            self.numbers = PerDir::from_fn(|dir| Numbers::since(anew.window(dir)));
             self.anew = None;
             return (ack, true);
         }
         sent.iter().for_each(|number| anew.sent(dir, *number));
-        let window = if dir == Dir::C2s { s2c.window } else { c2s.window };
+        let window = self.numbers[dir.reverse()].window;
         let is_odd = |ack: Seq| window.is_some_and(|window| window.check(ack).is_err());
         let ack = ack.filter(|ack| !(is_odd(*ack) && anew.takes(dir.reverse(), *ack)));
         (ack, false)
@@ -136,14 +132,14 @@ impl Acks {
     ) -> Finding {
         let (ack, is_restart) = self.see_anew(dir, ack, sent);
         let Self {
-            numbers: [c2s, s2c],
+            numbers,
             began,
             last,
             silence,
             is_reported,
             ..
         } = self;
-        if last.is_none() && c2s.window.is_none() && s2c.window.is_none() {
+        if last.is_none() && numbers.iter().all(|numbers| numbers.window.is_none()) {
             *began = Some(at);
         }
         if last.replace(at).is_some_and(|last| at.since(last) >= SILENCE) {
@@ -151,10 +147,7 @@ impl Acks {
         }
         let is_new = began.is_some_and(|began| at.since(began) < AFTER_SILENCE);
         let is_after_silence = silence.is_some_and(|end| at.since(end) < AFTER_SILENCE);
-        let (own, other) = match dir {
-            Dir::C2s => (c2s, s2c),
-            Dir::S2c => (s2c, c2s),
-        };
+        let (own, other) = numbers.with_reverse_mut(dir);
         if let Some(ack) = ack.filter(|_| is_new) {
             other.sent_before(ack);
         }

@@ -8,7 +8,7 @@ mod acks;
 mod role;
 
 use teetap_proxy::session::Time;
-use teetap_wire::{Code, Dir, Proto, Token};
+use teetap_wire::{Code, Dir, PerDir, Proto, Token};
 
 pub use role::DatagramRole;
 
@@ -18,7 +18,7 @@ use acks::Acks;
 #[derive(Debug, Default)]
 pub struct RecordedSession {
     /// Known token of each direction, and the last token that differs from it.
-    tokens: [(Option<Token>, Option<Token>); 2],
+    tokens: PerDir<(Option<Token>, Option<Token>)>,
     acks: Acks,
     /// True from the handshake until the server is known to have a slot, which DDNet servers create only for ACCEPT.
     awaits_accept: bool,
@@ -101,8 +101,7 @@ impl RecordedSession {
     /// Returns the code of a note if the token is missing or wrong. If the same wrong token is received twice in a row,
     /// it becomes the known token of the direction.
     fn odd_token(&mut self, proto: Proto, dir: Dir, role: &DatagramRole, is_cut: bool) -> Option<Code> {
-        let [c2s, s2c] = &mut self.tokens;
-        let (known, other) = if dir == Dir::C2s { c2s } else { s2c };
+        let (known, other) = &mut self.tokens[dir];
         let Some(shown) = role.token else {
             // Handshake packets and unreadable datagrams are excluded; they have no ack.
             let is_plain = match proto {
@@ -138,8 +137,7 @@ impl RecordedSession {
     /// Returns the known token of a direction; `None` if unknown.
     #[must_use]
     pub fn known_token(&self, dir: Dir) -> Option<Token> {
-        let [(c2s, _), (s2c, _)] = self.tokens;
-        if dir == Dir::C2s { c2s } else { s2c }
+        self.tokens[dir].0
     }
 
     /// Records the token that a handshake packet gives to the other side, which writes that token from then on.
@@ -147,8 +145,7 @@ impl RecordedSession {
         let Some(given) = role.gives.filter(|token| *token != Token::NONE) else {
             return;
         };
-        let [c2s, s2c] = &mut self.tokens;
-        let (own, others) = if dir == Dir::C2s { (c2s, s2c) } else { (s2c, c2s) };
+        let (own, others) = self.tokens.with_reverse_mut(dir);
         if proto == Proto::V7 && given == Token::TKEN && others.0.is_some() {
             // A DDNet client retransmits CONNECT in the format of 0.6 (DDNet 18.5, network_conn.cpp, `Update`). A
             // server that received only this CONNECT writes `TKEN` as its token; a server that received an earlier

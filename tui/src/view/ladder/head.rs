@@ -7,7 +7,7 @@ use ratatui::{
 };
 use teetap_inspect::BothLegs;
 use teetap_proxy::session::SessionId;
-use teetap_wire::{Dir, Scratch, Side};
+use teetap_wire::{Dir, PerDir, Scratch, Side, Token};
 
 use super::{
     super::{put, session_title},
@@ -25,7 +25,7 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
     const LINES: u64 = 100;
     let columns = Columns::for_area(area);
     let mut scratch = Scratch::new();
-    let mut found = [[None; 2]; 2];
+    let mut found = [PerDir::<Option<Token>>::default(); 2];
     for number in (last.saturating_sub(LINES)..=last).rev() {
         let Some(LadderLine::Datagram(decoded, _)) = app.sessions.ladder.get(session, number) else {
             continue;
@@ -35,20 +35,17 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
         };
         for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(&mut found) {
             let token = both_legs.leg(side).and_then(|leg| leg.token);
-            if let Some(known) = of_leg.get_mut(both_legs.dir as usize)
-                && known.is_none()
-            {
-                *known = token;
-            }
+            let known = &mut of_leg[both_legs.dir];
+            *known = known.or(token);
         }
-        if found.iter().flatten().all(Option::is_some) {
+        if found.iter().flat_map(PerDir::iter).all(Option::is_some) {
             break;
         }
     }
     put(buffer, area, &Line::styled("  tokens", app.look.theme.quiet()));
     for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(found) {
         let mut spans = Vec::new();
-        for (dir, token) in [Dir::C2s, Dir::S2c].into_iter().zip(of_leg) {
+        for (dir, token) in [Dir::C2s, Dir::S2c].into_iter().zip(of_leg.iter()) {
             let token = token.map_or("none    ".to_owned(), |token| token.to_string());
             let lead = if dir == Dir::S2c { " " } else { "" };
             spans.push(Span::styled(
