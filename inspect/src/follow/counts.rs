@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use teetap_proxy::session::{Datagram, Time};
-use teetap_wire::{Dir, Flags};
+use teetap_wire::{Dir, Flags, PerDir};
 
 use super::samples::Rates;
 use crate::{Reading, snapshot::ItemBytes};
@@ -89,10 +89,17 @@ impl Packed {
 /// Counts of one session, or of all sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
+    /// Number of messages that rules dropped or lost.
+    pub dropped: u64,
+    /// Number of messages that rules or people made.
+    pub injected: u64,
+    /// Number of messages that rules edited.
+    pub edited: u64,
+    /// Number of notes that are warnings or errors.
+    pub lints: u64,
     messages: BTreeMap<(Dir, Cow<'static, str>), Count>,
     items: BTreeMap<Cow<'static, str>, Items>,
-    c2s: Packed,
-    s2c: Packed,
+    packed: PerDir<Packed>,
     /// Messages per second.
     pub rates: Rates,
 }
@@ -101,10 +108,7 @@ impl Counts {
     /// Counts a datagram.
     pub(super) fn datagram(&mut self, at: Time, datagram: &Datagram, reading: &Reading) {
         if let Some(size) = reading.sizes.received {
-            let packed = match datagram.dir {
-                Dir::C2s => &mut self.c2s,
-                Dir::S2c => &mut self.s2c,
-            };
+            let packed = &mut self.packed[datagram.dir];
             packed.datagrams += 1;
             packed.bytes += size as u64;
             if reading.header.flags.contains(Flags::COMPRESSION) && reading.error.is_none() {
@@ -150,10 +154,7 @@ impl Counts {
 
     /// Returns the datagrams of one direction.
     #[must_use]
-    pub const fn packed(&self, dir: Dir) -> Packed {
-        match dir {
-            Dir::C2s => self.c2s,
-            Dir::S2c => self.s2c,
-        }
+    pub fn packed(&self, dir: Dir) -> Packed {
+        self.packed[dir]
     }
 }

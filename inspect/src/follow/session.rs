@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use teetap_proxy::session::{Action, Datagram, EventKind, Origin, SessionChange, State, Time};
-use teetap_wire::{Dir, Proto, Severity, Side, printable};
+use teetap_wire::{Dir, PerDir, PerSide, Proto, Severity, Side, printable};
 
 use super::{Counts, DirectionStatistics, Leg, LegState, Resend, Samples, Ties, Track};
 use crate::{
@@ -26,14 +26,6 @@ pub struct Followed {
     pub client: Option<SocketAddr>,
     /// Name of the player without control characters; `None` if not known yet.
     pub player: Option<String>,
-    /// Number of messages that rules dropped or lost.
-    pub dropped: u64,
-    /// Number of messages that rules or people made.
-    pub injected: u64,
-    /// Number of messages that rules edited.
-    pub edited: u64,
-    /// Number of notes that are warnings or errors.
-    pub lints: u64,
     /// Counts of messages, bytes and items.
     pub counts: Counts,
     /// Sizes of snapshots as received, in bytes.
@@ -44,10 +36,8 @@ pub struct Followed {
     pub margins: Samples,
     /// The snapshot whose parts are being received: its tick, the time of its first part, and its bytes so far.
     receiving: Option<(i64, Time, u64)>,
-    client_leg: Leg,
-    server_leg: Leg,
-    c2s: DirectionStatistics,
-    s2c: DirectionStatistics,
+    legs: PerSide<Leg>,
+    dirs: PerDir<DirectionStatistics>,
 }
 
 /// Time without a datagram after which a peer counts as silent. The games send a datagram each second.
@@ -63,38 +53,26 @@ impl Followed {
             proto: None,
             client: None,
             player: None,
-            dropped: 0,
-            injected: 0,
-            edited: 0,
-            lints: 0,
             counts: Counts::default(),
             snapshots: Samples::default(),
             intervals: Samples::default(),
             margins: Samples::default(),
             receiving: None,
-            client_leg: Leg::default(),
-            server_leg: Leg::default(),
-            c2s: DirectionStatistics::default(),
-            s2c: DirectionStatistics::default(),
+            legs: PerSide::default(),
+            dirs: PerDir::default(),
         }
     }
 
     /// Returns the leg of a side.
     #[must_use]
-    pub const fn leg(&self, side: Side) -> &Leg {
-        match side {
-            Side::Client => &self.client_leg,
-            Side::Server => &self.server_leg,
-        }
+    pub fn leg(&self, side: Side) -> &Leg {
+        &self.legs[side]
     }
 
     /// Returns the sequence numbers in a direction.
     #[must_use]
-    pub const fn way(&self, dir: Dir) -> &DirectionStatistics {
-        match dir {
-            Dir::C2s => &self.c2s,
-            Dir::S2c => &self.s2c,
-        }
+    pub fn way(&self, dir: Dir) -> &DirectionStatistics {
+        &self.dirs[dir]
     }
 
     /// Returns the time since the last datagram of an online peer; `None` if it is below [`SILENCE`], or the session is
@@ -117,20 +95,6 @@ impl Followed {
         end.since(self.begin)
     }
 
-    fn leg_mut(&mut self, side: Side) -> &mut Leg {
-        match side {
-            Side::Client => &mut self.client_leg,
-            Side::Server => &mut self.server_leg,
-        }
-    }
-
-    fn way_mut(&mut self, dir: Dir) -> &mut DirectionStatistics {
-        match dir {
-            Dir::C2s => &mut self.c2s,
-            Dir::S2c => &mut self.s2c,
-        }
-    }
-
     pub(super) fn event(&mut self, decoded: &DecodedEvent) -> Ties {
         self.last = decoded.event.at;
         match &decoded.event.what {
@@ -147,10 +111,8 @@ impl Followed {
     }
 
     pub(super) fn gap(&mut self) {
-        self.client_leg.gap();
-        self.server_leg.gap();
-        self.c2s.gap();
-        self.s2c.gap();
+        self.legs.iter_mut().for_each(Leg::gap);
+        self.dirs.iter_mut().for_each(DirectionStatistics::gap);
         self.receiving = None;
     }
 
@@ -162,8 +124,7 @@ impl Followed {
             self.player = Some(player.to_owned());
         }
         if change.state == State::Closed {
-            self.client_leg.state = LegState::Closed;
-            self.server_leg.state = LegState::Closed;
+            self.legs.iter_mut().for_each(|leg| leg.state = LegState::Closed);
         }
     }
 
@@ -172,14 +133,14 @@ impl Followed {
         let heavy = |severity| severity >= Severity::Warning;
         let of_messages = reading.messages.iter().flat_map(|message| &message.notes);
         let notes = reading.notes.iter().chain(of_messages);
-        self.lints += notes.filter(|note| heavy(note.code.severity())).count() as u64;
+        self.counts.lints += notes.filter(|note| heavy(note.code.severity())).count() as u64;
         if !reading.token_ok() || reading.error.is_some() {
             // No receiver accepts such a datagram.
             return Ties::default();
         }
         let dir = datagram.dir;
         if datagram.received().is_some() {
-            self.leg_mut(dir.sender()).heard = Some(at);
+            self.legs[dir.sender()].heard = Some(at);
         }
         self.acks(at, dir, reading);
         let mut ties = Ties::default();
@@ -201,11 +162,11 @@ impl Followed {
             return;
         }
         if let Some(ack) = reading.header.ack.filter(|_| reading.sizes.received.is_some()) {
-            self.leg_mut(dir.sender()).on_ack(ack, at);
-            self.way_mut(dir.reverse()).plot(Track::AckIn, ack, at);
+            self.legs[dir.sender()].on_ack(ack, at);
+            self.dirs[dir.reverse()].plot(Track::AckIn, ack, at);
         }
         if let Some(ack) = reading.header.ack_out.filter(|_| !reading.sizes.sent.is_empty()) {
-            self.way_mut(dir.reverse()).plot(Track::AckOut, ack, at);
+            self.dirs[dir.reverse()].plot(Track::AckOut, ack, at);
         }
     }
 
@@ -222,7 +183,7 @@ impl Followed {
             .into_iter()
             .filter(|side| datagram.leg.is_none_or(|leg| leg == *side))
         {
-            let leg = self.leg_mut(side);
+            let leg = &mut self.legs[side];
             let is_late = matches!(leg.state, LegState::Online | LegState::Closed);
             // Repeated handshakes and late messages change nothing.
             if state == LegState::Closed || !is_late && leg.state as u8 <= state as u8 {
@@ -240,7 +201,7 @@ impl Followed {
         let left = message.transport.vital && placed;
         if let Some(seq) = message.transport.seq {
             let first = self.way(dir).first(seq);
-            let leg = self.leg_mut(from);
+            let leg = &mut self.legs[from];
             leg.vital += 1;
             if message.transport.resend {
                 leg.resends += 1;
@@ -251,36 +212,36 @@ impl Followed {
                 match first {
                     None => leg.lost += 1,
                     // A message that the proxy had kept back was not lost.
-                    Some(first) if first.left => self.leg_mut(to).lost += 1,
+                    Some(first) if first.left => self.legs[to].lost += 1,
                     Some(_) => {}
                 }
             }
-            let way = self.way_mut(dir);
+            let way = &mut self.dirs[dir];
             let missing = way.on_number(seq, at, left);
             ties.missing = ties.missing.or(missing);
             way.plot(Track::SeqIn, seq, at);
         }
         if left {
-            let leg = self.leg_mut(to);
+            let leg = &mut self.legs[to];
             leg.vital += 1;
             leg.resends += u64::from(message.transport.resend);
             // A resend by the proxy itself replaces a copy that was lost on this leg.
             leg.lost += u64::from(message.transport.resend && message.handling.origin == Origin::Proxy);
         }
         if let Some(seq) = message.transport.seq_out.filter(|_| left) {
-            self.leg_mut(to).on_sent(seq, at, message.transport.resend);
-            self.way_mut(dir).plot(Track::SeqOut, seq, at);
+            self.legs[to].on_sent(seq, at, message.transport.resend);
+            self.dirs[dir].plot(Track::SeqOut, seq, at);
         }
     }
 
     fn outcome(&mut self, message: &Message) {
         match message.handling.done {
-            MessageOutcome::Placed(Action::Drop | Action::Lose) => self.dropped += 1,
-            MessageOutcome::Placed(Action::Edit) => self.edited += 1,
+            MessageOutcome::Placed(Action::Drop | Action::Lose) => self.counts.dropped += 1,
+            MessageOutcome::Placed(Action::Edit) => self.counts.edited += 1,
             _ => {}
         }
         let is_made = matches!(message.handling.origin, Origin::Rule | Origin::User);
-        self.injected += u64::from(is_made && message.transport.seq.is_none());
+        self.counts.injected += u64::from(is_made && message.transport.seq.is_none());
     }
 
     /// Records the values of messages that views plot.
@@ -294,10 +255,10 @@ impl Followed {
         match (datagram.dir, message.name) {
             (Dir::C2s, Some("input")) => {
                 if let Some(tick) = int("ack_snapshot") {
-                    self.client_leg.on_answer(tick, at);
+                    self.legs.client.on_answer(tick, at);
                 }
                 if let Some(tick) = int("intended_tick") {
-                    self.server_leg.on_tick(tick, at);
+                    self.legs.server.on_tick(tick, at);
                 }
             }
             (Dir::C2s, Some("cl_start_info")) => {
@@ -305,7 +266,7 @@ impl Followed {
             }
             (Dir::S2c, Some("input_timing")) => {
                 if let Some(tick) = int("input_pred_tick") {
-                    self.server_leg.on_answer(tick, at);
+                    self.legs.server.on_answer(tick, at);
                 }
                 if let Some(left) = int("time_left") {
                     self.margins.push(at, left as f64);
@@ -313,7 +274,7 @@ impl Followed {
             }
             (Dir::S2c, Some("snap" | "snap_single" | "snap_empty")) => {
                 if let Some(tick) = int("tick") {
-                    self.client_leg.on_tick(tick, at);
+                    self.legs.client.on_tick(tick, at);
                     self.snapshot(tick, at, reading.data(message).len() as u64);
                 }
             }

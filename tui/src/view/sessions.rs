@@ -83,9 +83,9 @@ const COLUMNS: [Column; 12] = [
     right("resent", 6, 4, |_, session, _| {
         both(session, |leg| leg.resends.to_string())
     }),
-    right("drop", 5, 3, |_, session, _| session.dropped.to_string()),
-    right("inj", 4, 3, |_, session, _| session.injected.to_string()),
-    right("lint", 5, 6, |_, session, _| session.lints.to_string()),
+    right("drop", 5, 3, |_, session, _| session.counts.dropped.to_string()),
+    right("inj", 4, 3, |_, session, _| session.counts.injected.to_string()),
+    right("lint", 5, 6, |_, session, _| session.counts.lints.to_string()),
 ];
 
 /// Minimum columns of the sparkline.
@@ -198,7 +198,7 @@ fn row(
     for column in columns {
         let text = (column.text)(id, session, app.run.now);
         let is_odd = match column.name {
-            "lint" => session.lints > 0,
+            "lint" => session.counts.lints > 0,
             "lost" => has_lost(session),
             "client" => session.silence(Side::Client, app.run.now).is_some(),
             "server" => session.silence(Side::Server, app.run.now).is_some(),
@@ -289,7 +289,7 @@ fn detail(buffer: &mut Buffer, area: Rect, app: &App, (id, session): (SessionId,
     };
     let text = format!(
         " {rules}{} dropped, {} edited, {} injected{state}{client}",
-        session.dropped, session.edited, session.injected
+        session.counts.dropped, session.counts.edited, session.counts.injected
     );
     next(Line::styled(text, theme.quiet()));
 }
