@@ -1,6 +1,7 @@
 //! The contents of a recording and the errors of reading it.
 
 use std::{io, net::SocketAddr};
+use teetap_wire::PerDir;
 
 use serde::{Deserialize, Serialize};
 use teetap_proxy::session::{Event, Level, Time, Traffic};
@@ -59,10 +60,8 @@ pub struct Tally {
     pub packets: u64,
     /// Number of sessions.
     pub sessions: u64,
-    /// Traffic sent by clients.
-    pub c2s: Traffic,
-    /// Traffic sent by servers.
-    pub s2c: Traffic,
+    /// Traffic sent, in each direction.
+    pub traffic: PerDir<Traffic>,
     /// Number of UDP datagrams of other protocols.
     pub foreign: u64,
     /// Number of packets that are not UDP datagrams.

@@ -47,13 +47,12 @@ impl Read {
     /// Refuses a capture that contains no datagram of the game, since a result without findings would be misleading.
     fn must_have_traffic(&self, file: &Path) -> Result<(), Failure> {
         let Tally {
-            c2s,
-            s2c,
+            traffic,
             foreign,
             other,
             ..
         } = self.tally;
-        let has_any = c2s.datagrams > 0 || s2c.datagrams > 0 || !self.findings.list.is_empty();
+        let has_any = traffic.iter().any(|traffic| traffic.datagrams > 0) || !self.findings.list.is_empty();
         // A recording of teetap may be of a run without clients.
         let is_own = !self.is_foreign && self.wall != UNIX_EPOCH;
         if has_any || is_own || self.damage.is_some() {

@@ -16,7 +16,7 @@ use teetap_proxy::{
     io::input_log::Checked,
     session::{Time, Traffic},
 };
-use teetap_wire::{printable, printable_path};
+use teetap_wire::{PerDir, printable, printable_path};
 
 use super::count::counted;
 use super::printer::Printer;
@@ -78,7 +78,7 @@ pub(super) fn tally(tally: &Tally, findings: Option<String>, exit: Exit) -> Stri
         counted(tally.packets, "packet"),
         counted(tally.sessions, "session"),
     ];
-    parts.extend(traffic(tally.c2s, tally.s2c));
+    parts.extend(traffic(tally.traffic));
     let extra = [
         (tally.foreign, "not understood"),
         (tally.other, "not UDP"),
@@ -94,8 +94,8 @@ pub(super) fn tally(tally: &Tally, findings: Option<String>, exit: Exit) -> Stri
 }
 
 /// Returns the traffic of each direction, as text.
-fn traffic(c2s: Traffic, s2c: Traffic) -> [String; 2] {
-    [("c→s", c2s), ("s→c", s2c)].map(|(arrow, Traffic { datagrams, bytes })| {
+fn traffic(traffic: PerDir<Traffic>) -> [String; 2] {
+    [("c→s", traffic.c2s), ("s→c", traffic.s2c)].map(|(arrow, Traffic { datagrams, bytes })| {
         let (datagrams, bytes) = (counted(datagrams, "datagram"), counted(bytes, "byte"));
         format!("{arrow} {datagrams} {bytes}")
     })
@@ -220,7 +220,7 @@ pub(super) fn summary(summary: &Summary) -> String {
             parts.push(counted(stats.sessions, "session"));
             let never = stats.opened.saturating_sub(stats.sessions);
             parts.extend(found(&[(never, "never online")]));
-            parts.extend(traffic(stats.c2s, stats.s2c));
+            parts.extend(traffic(stats.traffic));
             let extra = [
                 (stats.refused, "refused"),
                 (ended.counters.unsent, "not sent"),

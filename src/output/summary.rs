@@ -95,7 +95,7 @@ fn found(summary: &Summary) -> Vec<String> {
     let is_unused = summary
         .ended
         .as_ref()
-        .is_some_and(|ended| ended.stats.c2s.datagrams == 0);
+        .is_some_and(|ended| ended.stats.traffic.c2s.datagrams == 0);
     if is_unused {
         lines.push(
             "teetap: no client sent a datagram: clients connect to the address of the proxy".to_owned(),

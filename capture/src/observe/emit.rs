@@ -14,7 +14,6 @@ use super::{
 };
 use teetap_proxy::session::{
     Connless, Datagram, Ends, Event, EventKind, Notice, OpensNothing, SessionChange, SessionId, State, Time,
-    Traffic,
 };
 
 /// A datagram to emit.
@@ -110,15 +109,6 @@ impl Observer {
         self.events.push_back(Event { at, session, what });
     }
 
-    fn count(&mut self, sender: Side, len: usize) {
-        let Traffic { datagrams, bytes } = match sender {
-            Side::Client => &mut self.tally.c2s,
-            Side::Server => &mut self.tally.s2c,
-        };
-        *datagrams += 1;
-        *bytes += len as u64;
-    }
-
     /// Counts a datagram of another protocol, and emits a notice about it once per flow.
     fn emit_foreign(&mut self, id: FlowId, seen: Seen<'_>) {
         self.tally.foreign += 1;
@@ -194,7 +184,7 @@ impl Observer {
                 ..Ends::default()
             },
         };
-        self.count(dir.sender(), len);
+        self.tally.traffic[dir].count(len);
         self.event(at, None, EventKind::Connless(event));
     }
 
@@ -203,7 +193,7 @@ impl Observer {
         let Seen { at, bytes, .. } = seen;
         let sender = peers.sender(seen.from_low);
         let dir = Dir::from_sender(sender);
-        self.count(sender, seen.len);
+        self.tally.traffic[dir].count(seen.len);
         let variant = self.variant(emission, sender);
         let missing = emission.missing();
         let known = self
@@ -238,8 +228,7 @@ impl Observer {
             has_session: session.is_some(),
             is_opening: matches!(emitted.state, None | Some(State::Opening)),
         });
-        let [c2s, s2c] = &mut emitted.ordinals;
-        let ordinal = if dir == Dir::C2s { c2s } else { s2c };
+        let ordinal = &mut emitted.ordinals[dir];
         *ordinal += 1;
         event.ordinal = *ordinal;
         let state = emitted.state;

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use teetap_inspect::track::recorded::RecordedSession;
-use teetap_wire::{Control, First, Packet, Proto, Scratch, Side, Token, detect, is_connless};
+use teetap_wire::{Control, First, Packet, PerDir, Proto, Scratch, Side, Token, detect, is_connless};
 
 use super::evidence::Evidence;
 use teetap_proxy::session::{SessionId, State, Time};
@@ -84,7 +84,7 @@ pub(super) struct Emitted {
     pub(super) session: Option<SessionId>,
     pub(super) state: Option<State>,
     /// Number of datagrams sent by the client, and number sent by the server.
-    pub(super) ordinals: [u64; 2],
+    pub(super) ordinals: PerDir<u64>,
     /// Judges the tokens and acks.
     pub(super) tracker: RecordedSession,
     pub(super) is_foreign: bool,

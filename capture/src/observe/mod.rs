@@ -38,7 +38,8 @@ use teetap_wire::{MAX_DATAGRAM, Scratch, is_connless};
 pub use flow::IDLE;
 use flow::{Flow, Verdict};
 use flows::{AddressPair, FlowId, Flows};
-use teetap_proxy::session::{Event, SessionId, Time, Traffic, readable};
+use teetap_inspect::recording::Tally;
+use teetap_proxy::session::{Event, SessionId, Time, readable};
 
 /// Maximum number of address pairs that are tracked at once.
 pub const MAX_FLOWS: usize = 4096;
@@ -78,19 +79,6 @@ pub struct Sighting<'a> {
     pub len: usize,
     /// Number of the packet in the recording, from 1.
     pub frame: u64,
-}
-
-/// Counts of datagrams and sessions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Number of sessions found.
-    pub sessions: u64,
-    /// Datagrams sent by clients.
-    pub c2s: Traffic,
-    /// Datagrams sent by servers.
-    pub s2c: Traffic,
-    /// Number of datagrams of other protocols.
-    pub foreign: u64,
 }
 
 /// Finds sessions in the datagrams of a recording.

@@ -11,14 +11,14 @@ use std::{
 };
 
 use strum::VariantArray as _;
-use teetap_wire::{Dir, Side};
+use teetap_wire::{PerDir, Side};
 
-use teetap_proxy::session::{EventKind, Level, SessionId, State, Time, Traffic};
+use teetap_proxy::session::{EventKind, Level, SessionId, State, Time};
 
 use crate::{
     Item, ReadError, Run, Tally,
     frame::{self, Link, Other},
-    observe::{self, Observer, Sighting},
+    observe::{Observer, Sighting},
     own::{MAX_PARTS, Own, OwnItem},
     pcap::{self, Pcap},
     pcapng::{self, Block, PcapNg},
@@ -194,21 +194,11 @@ impl<R: Read> Playback<R> {
     /// Returns the counts so far.
     #[must_use]
     pub(crate) fn tally(&self) -> Tally {
-        let observe::Tally {
-            sessions,
-            c2s,
-            s2c,
-            foreign,
-        } = self.observer.tally();
-        let add = |one: Traffic, other: Traffic| Traffic {
-            datagrams: one.datagrams + other.datagrams,
-            bytes: one.bytes + other.bytes,
-        };
+        let observed = self.observer.tally();
         Tally {
-            sessions: self.tally.sessions + sessions,
-            c2s: add(self.tally.c2s, c2s),
-            s2c: add(self.tally.s2c, s2c),
-            foreign: self.tally.foreign + foreign,
+            sessions: self.tally.sessions + observed.sessions,
+            traffic: PerDir::from_fn(|dir| self.tally.traffic[dir] + observed.traffic[dir]),
+            foreign: self.tally.foreign + observed.foreign,
             ..self.tally
         }
     }
@@ -378,12 +368,7 @@ impl<R: Read> Playback<R> {
             EventKind::Session(change) => return self.count_session(event.session, change.state),
             EventKind::Notice(_) | EventKind::Answer(_) => return,
         };
-        let Traffic { datagrams, bytes } = match dir {
-            Dir::C2s => &mut self.tally.c2s,
-            Dir::S2c => &mut self.tally.s2c,
-        };
-        *datagrams += 1;
-        *bytes += len as u64;
+        self.tally.traffic[dir].count(len);
     }
 
     /// Counts each session once, even if it is reported as online several times.

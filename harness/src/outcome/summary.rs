@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use teetap_engine::recording::Outcome;
 use teetap_inspect::{
-    jsonl::{self, FindingsBody, LineEffect, PerDir, RecordingBody, RuleEffect, SummaryBody},
+    jsonl::{self, FindingsBody, LineEffect, RecordingBody, RuleEffect, SummaryBody},
     judge::{Finding, Findings, Topic},
 };
 use teetap_proxy::{
@@ -74,12 +74,7 @@ impl Summary {
     pub fn body(&self) -> SummaryBody<'_> {
         let ended = self.ended.as_ref();
         let stats = ended.map(|ended| &ended.stats);
-        let per_dir = |count: fn(&Traffic) -> u64| {
-            stats.map(|stats| PerDir {
-                c2s: count(&stats.c2s),
-                s2c: count(&stats.s2c),
-            })
-        };
+        let per_dir = |count: fn(Traffic) -> u64| stats.map(|stats| stats.traffic.map(count));
         SummaryBody {
             sessions: stats.map(|stats| stats.sessions),
             never_online: stats.map(|stats| stats.opened.saturating_sub(stats.sessions)),
@@ -128,7 +123,7 @@ impl Summary {
     #[must_use]
     pub fn silent_command(&self) -> Option<String> {
         let stats = &self.ended.as_ref()?.stats;
-        let is_silent = stats.opened == 0 && stats.refused == 0 && stats.c2s.datagrams == 0;
+        let is_silent = stats.opened == 0 && stats.refused == 0 && stats.traffic.c2s.datagrams == 0;
         (self.cmd.is_some() && is_silent).then(|| {
             format!(
                 "no datagram came from the command: it has to connect to {} ({{addr}}, or {{host}} and {{port}})",

@@ -21,7 +21,7 @@ use std::{
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::{Checked, Hex},
-    session::{Action, Connless, Datagram, EventKind, Level, Origin, Time, Traffic},
+    session::{Action, Connless, Datagram, EventKind, Level, Origin, Time},
     words::Word,
 };
 use teetap_wire::{
@@ -33,9 +33,8 @@ use teetap_wire::{
 pub use read::Lines;
 pub use schema::{
     AnswerBody, DatagramBody, EndedByBody, EndingBody, FindingsBody, GapBody, JoinBody, LineEffect,
-    ListedBody, LogBody, NoticeBody, OLDEST, PerDir, RecordingBody, ResultBody, RuleBody, RuleEffect,
-    RuleEndingBody, SessionBody, StatsBody, StepBody, SummaryBody, TransitBody, VERSION, WaitingBody,
-    transits,
+    ListedBody, LogBody, NoticeBody, OLDEST, RecordingBody, ResultBody, RuleBody, RuleEffect, RuleEndingBody,
+    SessionBody, StatsBody, StepBody, SummaryBody, TransitBody, VERSION, WaitingBody, transits,
 };
 pub use time::rfc3339;
 use time::seconds;
@@ -196,15 +195,11 @@ pub fn tally(
     exit: u8,
     out: &mut Vec<u8>,
 ) {
-    let per_dir = |count: fn(&Traffic) -> u64| PerDir {
-        c2s: count(&tally.c2s),
-        s2c: count(&tally.s2c),
-    };
     let body = TallyBody {
         packets: tally.packets,
         sessions: tally.sessions,
-        datagrams: per_dir(|traffic| traffic.datagrams),
-        bytes: per_dir(|traffic| traffic.bytes),
+        datagrams: tally.traffic.map(|traffic| traffic.datagrams),
+        bytes: tally.traffic.map(|traffic| traffic.bytes),
         not_understood: tally.foreign,
         not_udp: tally.other,
         fragments: tally.fragments,

@@ -8,7 +8,6 @@ use std::io::BufRead;
 
 use crate::recording::{Item, ReadError, Tally};
 use teetap_proxy::session::{EventKind, State};
-use teetap_wire::Dir;
 
 use super::{
     damage::Damage,
@@ -212,12 +211,7 @@ impl<R: BufRead> Lines<R> {
         };
         self.tally.packets += if self.is_of_others { 1 } else { packets as u64 };
         if let Some(received) = received {
-            let traffic = match dir {
-                Dir::C2s => &mut self.tally.c2s,
-                Dir::S2c => &mut self.tally.s2c,
-            };
-            traffic.datagrams += 1;
-            traffic.bytes += received.len() as u64;
+            self.tally.traffic[dir].count(received.len());
         }
     }
 }

@@ -106,7 +106,10 @@ fn every_recorded_session_is_found_whole() {
         assert_eq!(found(&events), (expected, 0), "{name}");
         assert_eq!(tally.sessions, protos.len() as u64, "{name}");
         assert_eq!(
-            (tally.foreign, tally.c2s.datagrams + tally.s2c.datagrams),
+            (
+                tally.foreign,
+                tally.traffic.iter().map(|traffic| traffic.datagrams).sum::<u64>()
+            ),
             (0, packets.len() as u64),
             "{name}"
         );
@@ -402,6 +405,6 @@ proptest! {
         prop_assert!(events.is_sorted_by_key(|event| event.at));
         let emitted = events.iter().filter(|event| matches!(event.what, EventKind::Datagram(_) | EventKind::Connless(_))).count();
         prop_assert_eq!(emitted as u64 + tally.foreign, count);
-        prop_assert_eq!(tally.c2s.datagrams + tally.s2c.datagrams, emitted as u64);
+        prop_assert_eq!(tally.traffic.iter().map(|traffic| traffic.datagrams).sum::<u64>(), emitted as u64);
     }
 }

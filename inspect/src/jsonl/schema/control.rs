@@ -10,7 +10,7 @@ use teetap_proxy::{
 };
 use teetap_wire::Proto;
 
-use super::PerDir;
+use teetap_wire::PerDir;
 
 /// The result of a command; all fields are missing if the command has no result.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -81,8 +81,8 @@ pub struct RuleBody {
 pub struct StatsBody {
     sessions: u64,
     never_online: u64,
-    datagrams: PerDir,
-    bytes: PerDir,
+    datagrams: PerDir<u64>,
+    bytes: PerDir<u64>,
     refused: u64,
     unsent: u64,
     network_errors: u64,
@@ -100,14 +100,8 @@ impl StatsBody {
         Self {
             sessions: stats.sessions,
             never_online: stats.opened.saturating_sub(stats.sessions),
-            datagrams: PerDir {
-                c2s: stats.c2s.datagrams,
-                s2c: stats.s2c.datagrams,
-            },
-            bytes: PerDir {
-                c2s: stats.c2s.bytes,
-                s2c: stats.s2c.bytes,
-            },
+            datagrams: stats.traffic.map(|traffic| traffic.datagrams),
+            bytes: stats.traffic.map(|traffic| traffic.bytes),
             refused: stats.refused,
             unsent: look.counters.unsent,
             network_errors: look.counters.errors,

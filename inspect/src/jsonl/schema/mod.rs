@@ -22,7 +22,7 @@ pub use finding::FindingsBody;
 pub use join::{JoinBody, StepBody};
 pub use report::{GapBody, LogBody, NoticeBody, WaitingBody};
 pub use summary::{
-    EndedByBody, EndingBody, LineEffect, PerDir, RecordingBody, RuleEffect, RuleEndingBody, SummaryBody,
+    EndedByBody, EndingBody, LineEffect, RecordingBody, RuleEffect, RuleEndingBody, SummaryBody,
 };
 pub(super) use summary::{ReplayBody, Summary, TallyBody};
 pub(super) use traffic::{ActionBody, HeaderBody, MessageBody, NoteBody, ParentBody, PlacedBody};

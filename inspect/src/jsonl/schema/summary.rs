@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use teetap_proxy::words::Word;
-use teetap_wire::Dir;
+use teetap_wire::{Dir, PerDir};
 
 use super::{FindingsBody, JoinBody};
 
@@ -23,8 +23,8 @@ pub struct SummaryBody<'a> {
     pub sessions: Option<u64>,
     #[serde(default)]
     pub never_online: Option<u64>,
-    pub datagrams: Option<PerDir>,
-    pub bytes: Option<PerDir>,
+    pub datagrams: Option<PerDir<u64>>,
+    pub bytes: Option<PerDir<u64>>,
     pub refused: Option<u64>,
     pub unsent: Option<u64>,
     pub network_errors: Option<u64>,
@@ -167,8 +167,8 @@ pub struct RecordingBody<'a> {
 pub(in crate::jsonl) struct TallyBody<'a> {
     pub(in crate::jsonl) packets: u64,
     pub(in crate::jsonl) sessions: u64,
-    pub(in crate::jsonl) datagrams: PerDir,
-    pub(in crate::jsonl) bytes: PerDir,
+    pub(in crate::jsonl) datagrams: PerDir<u64>,
+    pub(in crate::jsonl) bytes: PerDir<u64>,
     /// Number of UDP datagrams of other protocols.
     pub(in crate::jsonl) not_understood: u64,
     pub(in crate::jsonl) not_udp: u64,
@@ -208,13 +208,6 @@ pub(in crate::jsonl) struct ReplayBody<'a> {
     pub(in crate::jsonl) came: Option<String>,
     /// The reason why the log does not contain the whole run.
     pub(in crate::jsonl) cut: Option<String>,
-}
-
-/// A count for each direction.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct PerDir {
-    pub c2s: u64,
-    pub s2c: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

@@ -132,11 +132,11 @@ impl Hub {
                 addr,
                 bytes,
             } => {
-                self.counters.stats.c2s.count(bytes);
+                self.counters.stats.traffic.c2s.count(bytes.len());
                 self.on_client(ClientAddr { addr, listener }, bytes);
             }
             Input::FromServer { upstream, bytes } => {
-                self.counters.stats.s2c.count(bytes);
+                self.counters.stats.traffic.s2c.count(bytes.len());
                 self.on_server(upstream, bytes);
             }
             Input::UpstreamOpened { upstream, local } => {

@@ -1,5 +1,9 @@
 //! Counters of the traffic.
 
+use std::ops::Add;
+
+use teetap_wire::PerDir;
+
 /// The traffic so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -8,10 +12,8 @@ pub struct Stats {
     /// Sessions that were opened, whether they were ever online or not. A candidate beside a live session
     /// counts once it has replaced that session.
     pub opened: u64,
-    /// Datagrams and bytes received from clients.
-    pub c2s: Traffic,
-    /// Datagrams and bytes received from the server.
-    pub s2c: Traffic,
+    /// Datagrams and bytes received, in each direction.
+    pub traffic: PerDir<Traffic>,
     /// Datagrams that were refused.
     pub refused: u64,
 }
@@ -26,8 +28,20 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    pub(super) fn count(&mut self, datagram: &[u8]) {
+    /// Counts a datagram of `len` bytes.
+    pub const fn count(&mut self, len: usize) {
         self.datagrams += 1;
-        self.bytes += datagram.len() as u64;
+        self.bytes += len as u64;
+    }
+}
+
+impl Add for Traffic {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            datagrams: self.datagrams + other.datagrams,
+            bytes: self.bytes + other.bytes,
+        }
     }
 }
