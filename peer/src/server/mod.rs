@@ -7,6 +7,7 @@ mod challenge;
 mod config;
 mod greeting;
 mod slot;
+mod snapshots;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -356,13 +357,13 @@ impl Server {
             tees.insert(*id, slot.tee.clone());
         }
         for (id, slot) in playing(&mut self.slots) {
-            if !slot.is_due(self.tick) {
+            if !slot.snapshots.is_due(self.tick) {
                 continue;
             }
             let snapshot = world::snapshot(slot.proto(), self.tick, &tees, *id);
             match slot.stops.turn(&self.config.script, Step::Snapshot) {
                 Behavior::Usual => {
-                    for message in slot.snapshot(self.tick, snapshot) {
+                    for message in slot.snapshots.push(self.tick, snapshot) {
                         slot.send_own(now, &message);
                     }
                 }

@@ -1,23 +1,18 @@
 //! One client of a server: its state, the messages of its join, its inputs and its snapshots.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use teetap_wire::def::Datum;
-use teetap_wire::snap::{PART, Sizes, Snapshot};
 use teetap_wire::{Dir, Proto, Token};
 
-use super::ServerConfig;
+use super::{ServerConfig, snapshots::Snapshots};
 use crate::Variant;
 use crate::connection::{Connection, Counters, SendError};
 use crate::map::parts_for_request;
-use crate::message::{Delivered, Message, Reading, registry, text, version};
+use crate::message::{Delivered, Message, Reading, text, version};
 use crate::script::{Step, Stops};
 use crate::world::{self, Tee};
 
-/// Number of ticks for which a snapshot is kept as a base for deltas.
-const KEPT: i32 = 150;
 /// Maximum numbers of characters of a name and of a clan.
 const NAME: usize = 15;
 const CLAN: usize = 11;
@@ -83,10 +78,7 @@ pub(super) struct Slot {
     pub(super) tee: Tee,
     /// Number of the part of the map that was requested last, or in 0.7 of the next part.
     part: usize,
-    sizes: Sizes,
-    snaps: BTreeMap<i32, Snapshot>,
-    /// Tick of the stored snapshot that the client acked; -1 if there is none.
-    acked: i32,
+    pub(super) snapshots: Snapshots,
     intended: i32,
     inputs: u64,
     /// The reason why the server must close the connection; `None` if it need not.
@@ -119,9 +111,7 @@ impl Slot {
                 angle: 0,
             },
             part: 0,
-            sizes: Sizes::new(registry(), variant.proto()),
-            snaps: BTreeMap::new(),
-            acked: -1,
+            snapshots: Snapshots::new(variant.proto()),
             intended: 0,
             inputs: 0,
             failed: None,
@@ -237,9 +227,7 @@ impl Slot {
         let (acked, intended) = (input.int("ack_snapshot")?, input.int("intended_tick")?);
         let (direction, target_x) = (input.int("input.direction")?, input.int("input.target_x")?);
         self.inputs += 1;
-        if acked == -1 || self.snaps.contains_key(&acked) {
-            self.acked = acked;
-        }
+        self.snapshots.acked(acked);
         if intended > self.intended {
             self.intended = intended;
             self.tee.direction = direction.clamp(-1, 1);
@@ -250,53 +238,6 @@ impl Slot {
             self.send_own(now, &Message::known(self.proto(), "input_timing", timing));
         }
         Some(())
-    }
-
-    /// Returns true if a snapshot is due. There are five per second until the client has acked one, then 25, as in
-    /// the games.
-    pub(super) fn is_due(&self, tick: i32) -> bool {
-        let every = if self.acked > 0 { 2 } else { 10 };
-        self.snaps
-            .last_key_value()
-            .is_none_or(|(last, _)| tick - last >= every)
-    }
-
-    /// Stores a snapshot, and returns the messages with it. It is sent as a delta to the snapshot that the client has
-    /// acked, or to the empty one.
-    #[expect(
-        clippy::expect_used,
-        reason = "both snapshots are made of the built-in definitions"
-    )]
-    pub(super) fn snapshot(&mut self, tick: i32, snap: Snapshot) -> Vec<Message> {
-        self.snaps = self.snaps.split_off(&self.acked.max(tick - KEPT));
-        let empty = Snapshot::new();
-        let known = self.snaps.get(&self.acked);
-        let base = if known.is_some() { self.acked } else { -1 };
-        let mut delta = Vec::new();
-        snap.delta(known.unwrap_or(&empty), &self.sizes, &mut delta)
-            .expect("items keep their sizes");
-        let crc = snap.crc();
-        self.snaps.insert(tick, snap);
-        let proto = self.proto();
-        let head = [("tick", tick.into()), ("delta_tick", (tick - base).into())];
-        let number = |value: usize| i32::try_from(value).unwrap_or(i32::MAX);
-        let count = delta.len().div_ceil(PART);
-        if count == 0 {
-            return vec![Message::known(proto, "snap_empty", head)];
-        }
-        let parts = (0..).zip(delta.chunks(PART));
-        let message = |(part, data): (i32, &[u8])| {
-            let place = [("num_parts", number(count).into()), ("part", part.into())];
-            let body = [
-                ("crc", crc.into()),
-                ("part_size", number(data.len()).into()),
-                ("data", Datum::Bytes(data.to_vec())),
-            ];
-            let name = if count == 1 { "snap_single" } else { "snap" };
-            let place = place.into_iter().filter(|_| count > 1);
-            Message::known(proto, name, head.clone().into_iter().chain(place).chain(body))
-        };
-        parts.map(message).collect()
     }
 
     pub(super) fn view(&self, id: i32) -> ClientView {
