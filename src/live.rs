@@ -7,6 +7,7 @@ use std::{
     sync::mpsc::{self, RecvTimeoutError},
     time::{Duration, Instant},
 };
+use teetap_wire::counted;
 
 use rustix::process::Signal;
 use teetap_engine::{Run, StatusLine, control::Control};
@@ -23,7 +24,7 @@ use teetap_proxy::{
 use crate::{
     exit::Exit,
     log::{self, Log},
-    output::{Output, counted, leave_to},
+    output::{Output, leave_to},
     repeat,
     wake::{SIGHUP, Wake},
 };

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use teetap_wire::{Dir, Side, printable};
+use teetap_wire::{Dir, Side, counted, printable};
 
 use super::{
     Run, frame,
@@ -194,9 +194,8 @@ impl Encode for Encoder {
                 self.lost += lost;
                 self.drops += lost;
                 let own = Own::gap(now, *lost).write();
-                let s = if *lost == 1 { "" } else { "s" };
-                let text =
-                    format!("-- {lost} event{s} missed: this recording was slower than the traffic --");
+                let events = counted(*lost, "event");
+                let text = format!("-- {events} missed: this recording was slower than the traffic --");
                 write::statistics(self.time(now), &text, self.lost, Some(&own), out);
             }
         }

@@ -6,7 +6,7 @@
 use std::fmt::{self, Write as _};
 
 use teetap_proxy::session::{Event, SessionId, Time};
-use teetap_wire::{Dir, Severity, Side, is_deceptive, is_invisible, printable};
+use teetap_wire::{Dir, Severity, Side, counted, is_deceptive, is_invisible, printable};
 
 use crate::Kind;
 
@@ -216,9 +216,8 @@ impl Draft {
     pub fn size(self, bytes: usize) -> Self {
         let digits = bytes.checked_ilog10().map_or(1, |log| log as usize + 1);
         let spaces = 1 + SIZE.saturating_sub(digits);
-        let s = if bytes == 1 { "" } else { "s" };
         let draft = self.cell(CellKind::Space, format_args!("{:spaces$}", ""));
-        draft.push(format_args!("{bytes} byte{s}"))
+        draft.push(format_args!("{}", counted(bytes, "byte")))
     }
 
     /// Appends a cell, made safe to print. Text of the kind of the last cell extends it.

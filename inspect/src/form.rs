@@ -1,7 +1,7 @@
 //! The values behind notes on the form of a datagram, its header and its chunks.
 
 use teetap_proxy::session::{Datagram, Origin};
-use teetap_wire::{ChunkHeader, Code, MAX_DATAGRAM, Note, Proto};
+use teetap_wire::{ChunkHeader, Code, MAX_DATAGRAM, Note, Proto, counted};
 
 use crate::Reading;
 
@@ -93,14 +93,9 @@ const fn header(proto: Proto) -> usize {
 }
 
 fn bytes(count: usize) -> String {
-    counted(count, "byte")
+    counted(count, "byte").to_string()
 }
 
 fn chunks(count: usize) -> String {
-    counted(count, "chunk")
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
+    counted(count, "chunk").to_string()
 }

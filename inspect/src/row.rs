@@ -12,7 +12,7 @@
 use std::fmt::{self, Write as _};
 
 use teetap_proxy::session::{Connless, Datagram, EventKind, Level, Notice, Origin, SessionChange};
-use teetap_wire::{Flags, Note, printable};
+use teetap_wire::{Flags, Note, counted, printable};
 
 use crate::{
     DecodedEvent, EventLines, Kind, Style, Viewer,
@@ -129,8 +129,8 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
 /// Returns the row that reports `lost` missed events.
 #[must_use]
 pub fn gap(lost: u64) -> Row {
-    let s = if lost == 1 { "" } else { "s" };
-    let text = format!("-- {lost} event{s} missed: this output is slower than the traffic --");
+    let events = counted(lost, "event");
+    let text = format!("-- {events} missed: this output is slower than the traffic --");
     Row::plain(Kind::Warning, &text)
 }
 

@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, ops::Range};
 use teetap_proxy::session::{Datagram, EventKind, State};
 use teetap_rules::context::SESSIONS;
 use teetap_wire::{
-    Code, Note, RangeOf, Severity,
+    Code, Note, RangeOf, Severity, counted,
     def::{Def, Secrecy, Secrets},
     receiver::checks_ranges,
     snap::{Completed, Reused},
@@ -214,10 +214,7 @@ impl<'a> Noted<'a> {
             Code::SnapNearLimit => {
                 let snapshot = self.message?.completed.view()?;
                 let (items, parts) = (snapshot.counts.items, snapshot.parts);
-                Some(format!(
-                    "got {items} items in {parts} part{}",
-                    if parts == 1 { "" } else { "s" }
-                ))
+                Some(format!("got {items} items in {}", counted(parts, "part")))
             }
             Code::SnapIdReused => reused(&self.message?.completed.view()?),
             Code::SnapEmptyUnacked => Some(
@@ -328,10 +325,10 @@ pub(crate) fn reused(snapshot: &Completed<'_>) -> Option<String> {
     let Reused { key, seen, after } = snapshot.reused?;
     let mut items = snapshot.items_of(key.kind);
     let name = items.find(|item| item.key == key)?.name()?;
-    let unit = if after == 1 { "tick" } else { "ticks" };
     Some(format!(
-        "{name}[{}] was another one at tick {seen}, {after} {unit} before: servers give an id again after 250",
-        key.id
+        "{name}[{}] was another one at tick {seen}, {} before: servers give an id again after 250",
+        key.id,
+        counted(after, "tick")
     ))
 }
 

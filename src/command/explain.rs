@@ -12,7 +12,7 @@ use teetap_inspect::{
     jsonl::VERSION,
 };
 use teetap_proxy::io::files::read_given;
-use teetap_wire::{OpensNothing, def::meant_clause, printable, printable_path};
+use teetap_wire::{OpensNothing, counted, def::meant_clause, printable, printable_path};
 
 use crate::{
     cli::ExplainOptions,
@@ -48,7 +48,7 @@ pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Res
     let text = if options.json.json {
         json(&found, first, &readings)?
     } else {
-        let head: Vec<String> = std::iter::once(output::counted(found.datagram.len() as u64, "byte"))
+        let head: Vec<String> = std::iter::once(counted(found.datagram.len(), "byte").to_string())
             .chain(found.comments.iter().cloned())
             .collect();
         let width = look::columns(io::stdout()).unwrap_or(text::WIDTH);

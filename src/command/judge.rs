@@ -17,7 +17,7 @@ use teetap_inspect::{
 };
 use teetap_proxy::session::Level;
 use teetap_wire::{
-    Severity,
+    Severity, counted,
     def::{Registry, Secrets},
     printable_path,
 };
@@ -26,7 +26,7 @@ use super::file;
 use crate::{
     cli::JudgeOptions,
     exit::{Exit, Failure},
-    output::{self, Filters, Listing, Output, print},
+    output::{Filters, Listing, Output, print},
     run::Opened,
 };
 
@@ -62,7 +62,7 @@ impl Read {
         let why = match (&self.warning, foreign + other) {
             (Some(warning), _) => format!(": {warning}"),
             (None, 0) => ": it is empty".to_owned(),
-            (None, others) => format!(": {}", output::counted(others, "other packet")),
+            (None, others) => format!(": {}", counted(others, "other packet")),
         };
         Err(Failure::usage(format!(
             "cannot judge {path}: it has no datagram of the game{why}"

@@ -15,12 +15,12 @@ use teetap_proxy::io::{
     journal::{DecisionLine, Journal},
 };
 use teetap_rules::Decision;
-use teetap_wire::{printable, printable_path};
+use teetap_wire::{counted, printable, printable_path};
 
 use crate::{
     cli::ShrinkOptions,
     exit::{Exit, Failure},
-    output::{counted, print_status},
+    output::print_status,
     signals::Signals,
     wake::Wake,
 };
@@ -65,7 +65,7 @@ fn search(
 ) -> anyhow::Result<Exit> {
     let all = journal.decisions.len();
     let name = printable_path(&options.journal);
-    print_status(&format!("teetap: {name}: {}", counted(all as u64, "fault")));
+    print_status(&format!("teetap: {name}: {}", counted(all, "fault")));
     let signal = Cell::new(None);
     let is_stopped = || {
         if let Ok(Wake::Signal(number)) = woken.try_recv() {
@@ -80,8 +80,7 @@ fn search(
         fails: options.fails,
         is_verbose: options.verbose,
     };
-    let smaller =
-        |faults: usize| print_status(&format!("teetap: fails with {}", counted(faults as u64, "fault")));
+    let smaller = |faults: usize| print_status(&format!("teetap: fails with {}", counted(faults, "fault")));
     let stopped = || signal.get().map(Exit::Signal);
     let found = match shrink::shrink(trial, is_stopped, smaller) {
         Ok(found) => found,
@@ -124,7 +123,7 @@ fn report(left: &[&Decision], all: usize, found: &Found, output: &Path) {
     let runs = counted(found.runs, "run");
     print_status(&format!(
         "teetap: {} of {all} left after {runs}{stopped}, written to {path}",
-        counted(left.len() as u64, "fault")
+        counted(left.len(), "fault")
     ));
 }
 

@@ -4,9 +4,7 @@ use teetap_harness::outcome::{Summary, Times};
 use teetap_inspect::row;
 use teetap_proxy::session::{SessionId, Time};
 use teetap_rules::{LineReport, Report, RuleReport};
-use teetap_wire::printable;
-
-use super::counted;
+use teetap_wire::{counted, printable};
 
 /// Maximum number of rules with a line of their own, and of rules listed as never hit.
 const MAX_LISTED: usize = 50;

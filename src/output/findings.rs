@@ -4,9 +4,8 @@ use std::{ffi::OsStr, fmt::Write as _, path::Path};
 
 use teetap_harness::outcome::{FEW, Times, grave};
 use teetap_inspect::judge::{Counts, Finding, Findings, Role};
-use teetap_wire::Severity;
+use teetap_wire::{Severity, counted};
 
-use super::counted;
 use crate::{
     look::{Look, TextColor},
     repeat::quoted,
@@ -100,8 +99,8 @@ pub(crate) fn totals(counts: Counts) -> String {
         infos,
     } = counts;
     let mut parts = Vec::new();
-    parts.extend((errors > 0).then(|| counted(errors, "error")));
-    parts.extend((warnings > 0).then(|| counted(warnings, "warning")));
+    parts.extend((errors > 0).then(|| counted(errors, "error").to_string()));
+    parts.extend((warnings > 0).then(|| counted(warnings, "warning").to_string()));
     parts.extend((infos > 0).then(|| harmless(infos)));
     if parts.is_empty() {
         return "no findings".to_owned();

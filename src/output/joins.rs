@@ -1,11 +1,10 @@
 //! Joins of sessions in the summary: stopped joins with the reason, and with `-v` the time of each step.
 
 use std::time::Duration;
+use teetap_wire::counted;
 
 use teetap_harness::outcome::Joins;
 use teetap_inspect::joins::{Join, JoinOutcome, PassedStep};
-
-use super::counted;
 
 /// Maximum number of joins that are listed.
 const MAX_LISTED: usize = 20;

@@ -4,7 +4,6 @@
 //! never written to stdout, so that stdout can be piped.
 
 mod around;
-mod count;
 mod effects;
 mod filters;
 mod findings;
@@ -20,7 +19,6 @@ pub(crate) mod streams;
 mod summary;
 
 pub(crate) use around::Extent;
-pub(crate) use count::counted;
 pub(crate) use filters::{Filters, decoder};
 pub(crate) use findings::Listing;
 pub(crate) use printer::Printer;

@@ -16,9 +16,8 @@ use teetap_proxy::{
     io::input_log::Checked,
     session::{Time, Traffic},
 };
-use teetap_wire::{PerDir, printable, printable_path};
+use teetap_wire::{PerDir, counted, printable, printable_path};
 
-use super::count::counted;
 use super::printer::Printer;
 use crate::{
     exit::Exit,
@@ -75,8 +74,8 @@ pub(super) fn opened(opened: &Opened<'_>) -> String {
 pub(super) fn tally(tally: &Tally, findings: Option<String>, exit: Exit) -> String {
     let mut parts = vec![
         format!("{:.1} s", tally.until.as_secs_f64()),
-        counted(tally.packets, "packet"),
-        counted(tally.sessions, "session"),
+        counted(tally.packets, "packet").to_string(),
+        counted(tally.sessions, "session").to_string(),
     ];
     parts.extend(traffic(tally.traffic));
     let extra = [
@@ -217,7 +216,7 @@ pub(super) fn summary(summary: &Summary) -> String {
         None => parts.push("the data thread crashed".to_owned()),
         Some(ended) => {
             let stats = &ended.stats;
-            parts.push(counted(stats.sessions, "session"));
+            parts.push(counted(stats.sessions, "session").to_string());
             let never = stats.opened.saturating_sub(stats.sessions);
             parts.extend(found(&[(never, "never online")]));
             parts.extend(traffic(stats.traffic));

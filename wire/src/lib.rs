@@ -30,6 +30,7 @@
 pub mod chunk;
 pub mod connless;
 pub mod control;
+mod counted;
 pub mod def;
 pub mod detect;
 pub mod huffman;
@@ -51,6 +52,7 @@ pub mod varint;
 pub use chunk::{Chunk, ChunkHeader, ChunkTooLarge, Chunks, write_chunk};
 pub use connless::{Connless, is_connless, write_v7};
 pub use control::{Control, accept, close, connect, connect_accept, token_reply, token_request};
+pub use counted::counted;
 pub use detect::{First, detect};
 pub use huffman::{HuffmanError, Inflated, StreamEnd, Trailing, compress, decompress, replace_tail};
 pub use message::{Layer, MessageId, identify};

@@ -1,11 +1,11 @@
 //! Explains chunks: headers down to bits, and bytes that receivers ignore.
 
-use teetap_wire::{ChunkHeader, Chunks, Code, Note, Proto};
+use teetap_wire::{ChunkHeader, Chunks, Code, Note, Proto, counted};
 
 use super::{
     Space, Span,
     message::Container,
-    packet::{Payload, Walk, count},
+    packet::{Payload, Walk},
 };
 
 const RESEND: u8 = 0x80;
@@ -52,7 +52,7 @@ impl Walk {
                 of: num_chunks,
             });
         } else if !rest.is_empty() {
-            let text = count(rest.len());
+            let text = counted(rest.len(), "byte").to_string();
             self.tree
                 .bytes(0, Span::new(space, at, rest.len()), "after the last chunk", text);
         }
@@ -67,8 +67,7 @@ impl Walk {
         }
         self.facts.push(match num_chunks {
             0 => "no chunks: requests a resend".to_owned(),
-            1 => format!("1 chunk: {}", names.join(", ")),
-            _ => format!("{num_chunks} chunks: {}", names.join(", ")),
+            _ => format!("{}: {}", counted(num_chunks, "chunk"), names.join(", ")),
         });
     }
 
@@ -102,9 +101,9 @@ impl Walk {
         let resend = if header.resend { ", sent again" } else { "" };
         let (size, have) = (usize::from(header.size), data.len());
         let size = if size == have {
-            count(size)
+            counted(size, "byte").to_string()
         } else {
-            format!("{} announced, {have} there", count(size))
+            format!("{} announced, {have} there", counted(size, "byte"))
         };
         self.tree
             .set_value(group, format!("{name}, {seq}{resend}, {size}"));

@@ -1,11 +1,11 @@
 //! Datagrams outside a connection.
 
-use teetap_wire::{Code, Connless, Note, Proto, Token};
+use teetap_wire::{Code, Connless, Note, Proto, Token, counted};
 
 use super::{
     Space, Span,
     message::Container,
-    packet::{Walk, count, token_text},
+    packet::{Walk, token_text},
     verdict::Doubt,
 };
 
@@ -60,7 +60,7 @@ impl Walk {
         let group = self.tree.group(0, span, "connless message", "");
         let name = self.message(1, span, data, Container::Connless(proto));
         self.tree
-            .set_value(group, format!("{name}, {}", count(data.len())));
+            .set_value(group, format!("{name}, {}", counted(data.len(), "byte")));
         self.facts.push(name);
     }
 

@@ -1,7 +1,7 @@
 //! Explains messages by their definitions: in control packets, chunks, and outside a connection.
 
 use teetap_wire::{
-    Code, Control, Note, Proto, connless,
+    Code, Control, Note, Proto, connless, counted,
     def::{Class, Decoded, Def, Id, Record, Secrecy, Source, Value},
     identify,
 };
@@ -10,7 +10,7 @@ use crate::expect::missing;
 
 use super::{
     Span,
-    packet::{Payload, Walk, count},
+    packet::{Payload, Walk},
     verdict::Doubt,
 };
 
@@ -38,7 +38,7 @@ impl Walk {
         }
         let name = self.message(1, span, payload.bytes, Container::Control);
         self.tree
-            .set_value(group, format!("{name}, {}", count(payload.bytes.len())));
+            .set_value(group, format!("{name}, {}", counted(payload.bytes.len(), "byte")));
         self.facts.push(format!("control message {name}"));
         self.control_doubts(payload.bytes);
     }
@@ -205,7 +205,7 @@ impl Walk {
     fn value(&self, def: &Def, record: &Record, source: Source<'_>, decoded: &Decoded) -> String {
         let bytes = def.bytes(record, source);
         if record.value == Value::Bytes && bytes.len() > 4 && bytes.iter().all(|byte| *byte == 0) {
-            return format!("{} of zero", count(bytes.len()));
+            return format!("{} of zero", counted(bytes.len(), "byte"));
         }
         decoded.view().value_text(def, record, source, self.secrets)
     }
@@ -214,7 +214,8 @@ impl Walk {
         if secret {
             self.tree.hide(span);
         }
-        self.tree.bytes(depth, span, label, count(span.len));
+        self.tree
+            .bytes(depth, span, label, counted(span.len, "byte").to_string());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use teetap_wire::{
     Code, Control, Dir, Flags, HeaderBits, HeaderField, HeaderView, Layout, MAX_DATAGRAM, Note, Packet,
-    Proto, RangeOf, Scratch, Token, TokenPlace,
+    Proto, RangeOf, Scratch, Token, TokenPlace, counted,
     def::{Decoded, Registry, Secrets},
     huffman, is_connless,
 };
@@ -213,7 +213,7 @@ impl Walk {
         let upto = if cut { " up to there" } else { "" };
         let text = format!(
             "{} ({} bits) inflate to {}{upto}",
-            count(used),
+            counted(used, "byte"),
             stream.bits,
             stream.len
         );
@@ -235,7 +235,7 @@ impl Walk {
             self.tree.bytes(0, span, "after the end of the stream", "");
         }
         self.facts
-            .push(format!("{} inflate to {}", count(used), stream.len));
+            .push(format!("{} inflate to {}", counted(used, "byte"), stream.len));
         cut
     }
 
@@ -244,7 +244,9 @@ impl Walk {
         let len = datagram.len().saturating_sub(MAX_DATAGRAM);
         if len > 0 {
             let span = Span::new(Space::Datagram, MAX_DATAGRAM, len);
-            let row = self.tree.bytes(0, span, "not received", count(len));
+            let row = self
+                .tree
+                .bytes(0, span, "not received", counted(len, "byte").to_string());
             let (code, at) = (Code::Oversized, MAX_DATAGRAM);
             self.tree.note(row, Note { code, at, len });
         }
@@ -297,10 +299,4 @@ pub(super) fn token_text(token: Token) -> String {
         Token::TKEN => format!("{token} (TKEN)"),
         _ => token.to_string(),
     }
-}
-
-/// Formats a number of bytes.
-pub(super) fn count(bytes: usize) -> String {
-    let s = if bytes == 1 { "" } else { "s" };
-    format!("{bytes} byte{s}")
 }

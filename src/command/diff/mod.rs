@@ -7,7 +7,7 @@ mod text;
 use teetap_capture::{ReadError, reading::Recording};
 use teetap_inspect::diff::{Collector, Comparison, DiffSettings, Ignore, Options, Side, View, compare};
 use teetap_rules::Filter;
-use teetap_wire::{Side as Peer, def::Registry, printable};
+use teetap_wire::{Side as Peer, counted, def::Registry, printable};
 
 use super::file;
 use crate::{
@@ -166,7 +166,7 @@ fn warn(result: &Outcome, until: Option<&str>) {
         if side.lost > 0 {
             warning(format!(
                 "{} missing in the recording",
-                output::counted(side.lost, "event")
+                counted(side.lost, "event")
             ));
         }
         let left = [
@@ -175,7 +175,7 @@ fn warn(result: &Outcome, until: Option<&str>) {
             (side.left.snapshots, "snapshot"),
         ];
         for (count, what) in left.into_iter().filter(|(count, _)| *count > 0) {
-            let count = output::counted(count, what);
+            let count = counted(count, what);
             warning(format!(
                 "too long: the last {count} not compared; use --filter or --until"
             ));

@@ -3,13 +3,13 @@
 use std::{borrow::Cow, io};
 
 use teetap_inspect::diff::{Comparison, Difference, FieldDifference, Found, How, Run};
-use teetap_wire::{Dir, printable};
+use teetap_wire::{Dir, counted, printable};
 
 use super::{Outcome, Read};
 use crate::{
     exit::Exit,
     look::{Look, Stream, TextColor, columns},
-    output::{self, fit},
+    output::fit,
 };
 
 /// Columns of a line if stdout is not a terminal.
@@ -96,7 +96,7 @@ impl Page {
             0 => String::new(),
             count => format!(", {count} inputs and snapshots"),
         };
-        let messages = output::counted(totals.alike, "message");
+        let messages = counted(totals.alike, "message");
         self.line(&[(TextColor::Session, format!("the same: {messages}{ticks}"))]);
     }
 
@@ -329,7 +329,7 @@ fn summary(comparison: &Comparison) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
-    let differences = output::counted(totals.differences(), "difference");
+    let differences = counted(totals.differences(), "difference");
     let alike = format!("{} alike", totals.alike);
     match &*counts {
         [] => format!("{differences}; {alike}"),

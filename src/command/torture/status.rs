@@ -1,13 +1,11 @@
 //! The progress of the matrix on stderr: one line that changes on a terminal, lines elsewhere.
 
 use std::{sync::Mutex, time::Duration};
+use teetap_wire::counted;
 
 use teetap_harness::torture::{Cell, CellResult, Progress as Step};
 
-use crate::{
-    output::{counted, say_sentence},
-    progress::Progress,
-};
+use crate::{output::say_sentence, progress::Progress};
 
 /// Number of cells between two progress lines if stderr is not a terminal.
 const EVERY: usize = 20;
@@ -126,7 +124,7 @@ fn outlook(total: usize, at_once: usize, each: Duration) -> String {
         seconds @ 0..60 => format!("{} s", seconds + 1),
         seconds => format!("{} min", seconds.div_ceil(60)),
     };
-    format!("{}, {way}: at least {about}", counted(total as u64, "cell"))
+    format!("{}, {way}: at least {about}", counted(total, "cell"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::{
     fmt::Write as _,
     time::{Duration, SystemTime},
 };
+use teetap_wire::counted;
 
 use teetap_harness::{
     junit::Suite,
@@ -16,10 +17,7 @@ use crate::{
     cli::TortureOptions,
     exit::Exit,
     look::{Look, TextColor},
-    output::{
-        counted,
-        fit::{cut, sentence, width},
-    },
+    output::fit::{cut, sentence, width},
 };
 
 /// Columns of a cell; with the names of messages, a row fits a terminal of 80 columns.
@@ -103,7 +101,7 @@ impl Table {
         }
         if let Some(halted) = &self.results.halted {
             let left = self.results.cells - self.results.tried.len();
-            let line = format!("stopped, {} not tried: {halted}", counted(left as u64, "cell"));
+            let line = format!("stopped, {} not tried: {halted}", counted(left, "cell"));
             let _infallible = writeln!(page, "{}", sentence(&line, columns));
         }
         page
@@ -237,7 +235,7 @@ impl Table {
         } else {
             ""
         };
-        let cells = counted(self.results.tried.len() as u64, "cell");
+        let cells = counted(self.results.tried.len(), "cell");
         format!("{cells}: {}{more}\n", parts.join(", "))
     }
 

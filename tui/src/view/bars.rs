@@ -7,9 +7,9 @@ use ratatui::{
     text::{Line, Span},
 };
 use teetap_proxy::session::Level;
-use teetap_wire::printable;
+use teetap_wire::{counted, printable};
 
-use super::{plural, put};
+use super::put;
 use crate::{
     action::{Action, TABLE},
     app::{App, View},
@@ -127,7 +127,7 @@ pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
     }
     match meter.lint_count() {
         0 => {}
-        count => parts.push(format!("{count} {}", plural("warning", count))),
+        count => parts.push(counted(count, "warning").to_string()),
     }
     parts.extend(app.run.title.seed.map(|seed| format!("seed {seed}")));
     // The help hint fits any screen.

@@ -1,6 +1,7 @@
 //! The detail panes: the tree of fields, and the bytes.
 
 use std::ops::Range;
+use teetap_wire::counted;
 
 use ratatui::{
     buffer::Buffer,
@@ -94,8 +95,7 @@ pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let is_empty = len == 0 && app.detail.contents.after.is_none();
     let text = match app.detail.contents.after.as_ref().map(Vec::len) {
         None if is_empty => Pane::Hex.name().to_owned(),
-        None if len == 1 => "1 byte".to_owned(),
-        None => format!("{len} bytes"),
+        None => counted(len, "byte").to_string(),
         Some(after) => format!("{len} bytes, then {after} as sent"),
     };
     let inner = title(buffer, area, &text, focused, theme);

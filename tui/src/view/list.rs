@@ -14,10 +14,10 @@ use ratatui::{
 };
 use teetap_inspect::{DecodedEvent, EventLines, Kind, Message, Reading, lines, row};
 use teetap_proxy::session::{EventKind, Time};
-use teetap_wire::Severity;
+use teetap_wire::{Severity, counted};
 
 use super::{
-    empty, padded, plural, put, ruled,
+    empty, padded, put, ruled,
     summary::{letter, summary},
 };
 use crate::{
@@ -68,10 +68,7 @@ fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
     if counts.is_empty() {
         let others = app.messages.len();
         lines = vec![match (others, is_part) {
-            (1.., _) => format!(
-                " no notes on messages; {others} other {}",
-                plural("warning", others as u64)
-            ),
+            (1.., _) => format!(" no notes on messages; {}", counted(others, "other warning")),
             (0, true) => " no warnings in the part of the recording that is listed".to_owned(),
             (0, false) => " no warnings so far".to_owned(),
         }];

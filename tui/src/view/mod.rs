@@ -126,12 +126,6 @@ fn cut(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
-/// Returns a word, with an `s` unless `count` is 1.
-fn plural(word: &str, count: u64) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{word}{s}")
-}
-
 /// Cuts a text to at most `width` columns with `…`. Returns it and the spaces that fill the columns.
 fn fitted(text: &str, width: usize) -> (String, String) {
     let text = cut(text, width);

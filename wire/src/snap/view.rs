@@ -10,9 +10,9 @@ use super::delta::Counts;
 use super::ids::Reused;
 use super::pairs::{Pair, pairs, pairs_of};
 use super::snapshot::{ItemKey, NOTHING, Snapshot};
-use crate::Proto;
 use crate::def::{Class, Decoded, Def, Id, Record, Registry};
 use crate::note::Notes;
+use crate::{Proto, counted};
 
 /// The outcome of a snapshot at the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -347,7 +347,7 @@ impl fmt::Display for Completed<'_> {
             deleted,
         } = self.counts;
         if self.fate != Fate::NoBase {
-            write!(f, ", {items} item{}", if items == 1 { "" } else { "s" })?;
+            write!(f, ", {}", counted(items, "item"))?;
         }
         for (count, what) in [(new, "new"), (changed, "changed"), (deleted, "deleted")] {
             if count > 0 && (what != "new" || self.base.is_some() || self.since.is_some()) {

@@ -4,6 +4,7 @@
 //! but compared with the bytes to detect dumps of words in swapped byte order.
 
 use super::{InputError, MAX_FRAME, digits};
+use teetap_wire::counted;
 
 /// The program that wrote a dump.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,8 +74,7 @@ pub(super) fn bytes(text: &str, comments: &mut Vec<String>) -> Result<Option<Vec
         }
     }
     if left_out > 0 {
-        let lines = if left_out == 1 { "line" } else { "lines" };
-        comments.push(format!("{left_out} {lines} without bytes ignored"));
+        comments.push(format!("{} without bytes ignored", counted(left_out, "line")));
     }
     Ok(Some(out))
 }

@@ -1,7 +1,7 @@
 //! The message that a join waits for, and the reasons why the message is missing.
 
 use teetap_proxy::session::Time;
-use teetap_wire::{Side, receiver::JoinStep};
+use teetap_wire::{Side, counted, receiver::JoinStep};
 
 use super::{CONNECT, CONNECT_ACCEPT, DOWNLOAD, JoinProgress, REQUEST, download::Download};
 
@@ -118,7 +118,9 @@ impl JoinProgress {
     pub(super) fn parts(&self, name: &str) -> Option<String> {
         let map = self.map.download.as_ref().filter(|_| self.is_of_download(name))?;
         let (come, all) = map.progress();
-        let parts = if all == 1 { "part" } else { "parts" };
-        Some(format!("the client has {come} of {all} {parts} of the map"))
+        Some(format!(
+            "the client has {come} of {} of the map",
+            counted(all, "part")
+        ))
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use teetap_proxy::session::Time;
-use teetap_wire::Dir;
+use teetap_wire::{Dir, counted};
 
 /// Number of datagrams that link lines lost during a join, and the first of them.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +35,7 @@ impl fmt::Display for Losses {
             ordinal,
             at,
         } = self;
-        let s = if *count == 1 { "" } else { "s" };
-        write!(f, "the link lost {count} datagram{s}, the first ")?;
+        write!(f, "the link lost {}, the first ", counted(*count, "datagram"))?;
         match ordinal {
             0 => write!(f, "of the proxy, {dir}, ")?,
             _ => write!(f, "{dir} datagram {ordinal}, ")?,
