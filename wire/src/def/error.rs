@@ -44,7 +44,17 @@ impl fmt::Display for DefError {
 #[derive(Debug)]
 pub(super) struct Errors {
     pub(super) files: Vec<Arc<str>>,
-    found: Vec<(Mark, String, Option<String>)>,
+    found: Vec<Found>,
+}
+
+/// An error in the text at a position.
+#[derive(Debug)]
+struct Found {
+    mark: Mark,
+    /// Name of the definition that the error is about; `None` if it is about no other definition.
+    about: Option<Arc<str>>,
+    message: String,
+    help: Option<String>,
 }
 
 impl Errors {
@@ -56,33 +66,51 @@ impl Errors {
     }
 
     pub(super) fn push(&mut self, mark: Mark, message: impl Into<String>, help: Option<String>) {
-        let known = self.found.iter().any(|(at, ..)| *at == mark);
+        self.add(Found {
+            mark,
+            about: None,
+            message: message.into(),
+            help,
+        });
+    }
+
+    /// Adds an error about the definition called `about`, which the text at `mark` uses.
+    pub(super) fn push_about(&mut self, about: &Name, mark: Mark, message: String, help: Option<String>) {
+        self.add(Found {
+            mark,
+            about: Some(Arc::clone(&about.text)),
+            message,
+            help,
+        });
+    }
+
+    fn add(&mut self, error: Found) {
+        let known = self.found.iter().any(|other| other.mark == error.mark);
         if !known && self.found.len() < MAX {
-            self.found.push((mark, message.into(), help));
+            self.found.push(error);
         }
     }
 
     /// Moves each error in the first `builtin` files to a user's definition, since the built-in files are correct.
     /// `own` are the user's definitions that replace built-in definitions. The error is moved to the definition that it
-    /// names, or else to the first.
+    /// is about, or else to the first.
     pub(super) fn blame(&mut self, builtin: usize, own: &[&Name]) {
-        for (mark, message, _) in &mut self.found {
-            let place = usize::from(mark.file);
-            let named = own
-                .iter()
-                .find(|name| message.contains(&format!("`{}`", name.text)));
+        for error in &mut self.found {
+            let place = usize::from(error.mark.file);
+            let named = own.iter().find(|name| error.about.as_ref() == Some(&name.text));
             if let Some(name) = named.or(own.first())
                 && place < builtin
             {
                 let file = self.files.get(place).cloned().unwrap_or_default();
-                *message = format!("this does not fit where {file}:{} uses it: {message}", mark.line);
-                *mark = name.mark;
+                let (line, message) = (error.mark.line, &error.message);
+                error.message = format!("this does not fit where {file}:{line} uses it: {message}");
+                error.mark = name.mark;
             }
         }
         let mut known = Vec::new();
-        self.found.retain(|(mark, ..)| {
-            let is_new = !known.contains(mark);
-            known.push(*mark);
+        self.found.retain(|error| {
+            let is_new = !known.contains(&error.mark);
+            known.push(error.mark);
             is_new
         });
     }
@@ -92,14 +120,17 @@ impl Errors {
         if self.found.is_empty() {
             return Ok(());
         }
-        self.found.sort_by_key(|(mark, ..)| *mark);
+        self.found.sort_by_key(|error| error.mark);
         let files = self.files;
-        let error = |(mark, message, help): (Mark, String, Option<String>)| DefError {
-            file: files.get(usize::from(mark.file)).cloned().unwrap_or_default(),
-            line: mark.line,
-            column: mark.column,
-            message,
-            help,
+        let error = |error: Found| DefError {
+            file: files
+                .get(usize::from(error.mark.file))
+                .cloned()
+                .unwrap_or_default(),
+            line: error.mark.line,
+            column: error.mark.column,
+            message: error.message,
+            help: error.help,
         };
         Err(self.found.into_iter().map(error).collect())
     }

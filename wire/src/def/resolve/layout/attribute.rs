@@ -30,8 +30,8 @@ impl Out<'_, '_> {
             Type::Int | Type::Tick | Type::Tune | Type::Enum(_) | Type::Flags(_)
         ) || matches!(ty, Type::Decimal | Type::U8 | Type::Be16 | Type::Be32);
         if !countable {
-            self.errors
-                .push(*mark, format!("`{}` has no range", raw.ty.name.text), None);
+            let message = format!("`{}` has no range", raw.ty.name.text);
+            self.errors.push_about(&raw.ty.name, *mark, message, None);
         } else if min > max || min < low || max > high {
             self.errors
                 .push(*mark, format!("expected a range within {low}..{high}"), None);
@@ -74,11 +74,8 @@ impl Out<'_, '_> {
             _ => plain_number(text).map(Default::Int),
         };
         if value.is_none() {
-            self.errors.push(
-                default.mark,
-                format!("`{}` cannot be `{text}`", raw.ty.name.text),
-                None,
-            );
+            let message = format!("`{}` cannot be `{text}`", raw.ty.name.text);
+            self.errors.push_about(&raw.ty.name, default.mark, message, None);
             return None;
         }
         Some(value)

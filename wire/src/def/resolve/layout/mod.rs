@@ -175,11 +175,8 @@ impl<'i> Out<'_, 'i> {
             _ => self.class != Class::Object,
         };
         if !fits {
-            self.errors.push(
-                name.mark,
-                format!("a snapshot object has no `{}`", name.text),
-                None,
-            );
+            let message = format!("a snapshot object has no `{}`", name.text);
+            self.errors.push_about(name, name.mark, message, None);
         }
         let (is_raw, is_text) = (matches!(ty, Type::Raw(..)), matches!(ty, Type::Text(_)));
         let (is_packed, is_group) = (matches!(ty, Type::Packed(_)), matches!(ty, Type::Group { .. }));
@@ -197,8 +194,8 @@ impl<'i> Out<'_, 'i> {
         ];
         for (_, attribute, owner) in misplaced.into_iter().filter(|(wrong, ..)| *wrong) {
             let help = Some(format!("only {owner}"));
-            self.errors
-                .push(name.mark, format!("`{}` has no `{attribute}`", name.text), help);
+            let message = format!("`{}` has no `{attribute}`", name.text);
+            self.errors.push_about(name, name.mark, message, help);
         }
         Some(ty)
     }

@@ -26,8 +26,8 @@ impl Out<'_, '_> {
                 format!("{types}, or an enum, flags, struct or object")
             }
         };
-        self.errors
-            .push(name.mark, format!("unknown type `{}`", name.text), Some(help));
+        let message = format!("unknown type `{}`", name.text);
+        self.errors.push_about(name, name.mark, message, Some(help));
     }
 
     pub(super) fn unknown_struct(&mut self, name: &Name) {
@@ -36,8 +36,8 @@ impl Out<'_, '_> {
         }
         let known = self.names.structs.keys().chain(self.names.objects.keys());
         let meant = suggest(&name.text, known.copied()).map(meant_in_source);
-        self.errors
-            .push(name.mark, format!("unknown struct `{}`", name.text), meant);
+        let message = format!("unknown struct `{}`", name.text);
+        self.errors.push_about(name, name.mark, message, meant);
     }
 
     /// Reports an unknown name among few alternatives.
@@ -48,8 +48,8 @@ impl Out<'_, '_> {
         known: impl Iterator<Item = &'k str> + Clone,
     ) {
         let help = Some(meant_or_all(&name.text, known)).filter(|help| !help.is_empty());
-        self.errors
-            .push(name.mark, format!("unknown {what} `{}`", name.text), help);
+        let message = format!("unknown {what} `{}`", name.text);
+        self.errors.push_about(name, name.mark, message, help);
     }
 
     /// Reports a type that only other protocols have. Returns false if none has it.
@@ -73,7 +73,7 @@ impl Out<'_, '_> {
         }
         let what = format!("no {what} `{}` for {}", name.text, self.names.dialect);
         let help = Some(format!("there is one for {}", others.join(" and ")));
-        self.errors.push(name.mark, what, help);
+        self.errors.push_about(name, name.mark, what, help);
         true
     }
 }
