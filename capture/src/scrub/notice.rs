@@ -155,6 +155,7 @@ impl Scrubber {
                 why,
                 acked: _,
                 from: _,
+                in_vain: _,
                 kept: _,
             } => {
                 *after = after.take().map(|name| self.name(&name).into());

@@ -141,8 +141,7 @@ impl Judge {
                 from,
                 acked,
                 kept,
-                waits_for,
-                why,
+                in_vain,
                 ..
             },
         ) = (joins::Finding::of_event(event), notice)
@@ -152,8 +151,7 @@ impl Judge {
             } else {
                 PossibleCause::Any
             };
-            let is_in_vain = why.as_ref().is_some_and(|why| why.starts_with(&**waits_for));
-            let acked = acked.filter(|_| !is_in_vain);
+            let acked = acked.filter(|_| !in_vain);
             self.joins(found, Some(Culprit::from(cause(*from, acked))), led_by);
         }
     }

@@ -340,8 +340,11 @@ notices! {
         from: Side,
         /// Name of the next message.
         waits_for: Box<str>,
-        /// The reason why the next message does not count, if it was sent.
+        /// The reason why the next message does not count, or was not sent; `None` if unknown.
         why: Option<Box<str>>,
+        /// True if the next message was sent, but had no effect for the reason in `why`.
+        #[cfg_attr(feature = "io", serde(default))]
+        in_vain: bool,
         /// True if a rule or a link line held the next message back.
         #[cfg_attr(feature = "io", serde(default))]
         kept: bool,

@@ -142,8 +142,9 @@ impl JoinProgress {
         self.stalls
             .report(self.delivery.is_unheard() && acked == Some(false));
         let kept = self.is_kept(at, waits_for);
-        let why = self.causes.misstep_of(waits_for);
-        let why = why.map(|why| format!("{waits_for} {why}"));
+        let misstep = self.causes.misstep_of(waits_for);
+        let in_vain = misstep.is_some();
+        let why = misstep.map(|misstep| format!("{waits_for} {misstep}"));
         let why = why
             .or_else(|| self.cause_of(at, waits_for))
             .or_else(|| self.parts(waits_for));
@@ -153,6 +154,7 @@ impl JoinProgress {
             from,
             waits_for: waits_for.into(),
             why: why.map(Into::into),
+            in_vain,
             kept,
         })
     }

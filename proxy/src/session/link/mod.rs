@@ -1,7 +1,7 @@
 //! One client-server pair: two legs, two directions, one phase.
 //!
-//! [`Link`] is the state of a session, grouped by the rules that it obeys: `opened`, `socket`, `legs`, `directions`, `names`,
-//! `traits`, `rules`. State that is used in one phase only is part of that phase (`phase`).
+//! [`Link`] is the state of a session, grouped by the rules that it obeys: `opened`, `socket`, `legs`, `dirs`, `names`, `traits`,
+//! `rules`. State that is used in one phase only is part of that phase (`phase`).
 //!
 //! The other files are the steps. `receive` passes each datagram to the code for its phase, after `skim` has parsed it. `join`
 //! and `opening` bring both legs online, `carry` translates the handshake, `arm` starts the renumbering, `relay` forwards
