@@ -346,7 +346,7 @@ pub enum Action {
 impl Action {
     /// Returns true for the copy on which the fate of the message was decided, even if a rule dropped it.
     /// False for later copies, and for messages that are ahead of a gap or refused, since their sender
-    /// retransmits these.
+    /// retransmits them.
     #[must_use]
     pub const fn is_delivered(self) -> bool {
         !matches!(self, Self::Repeat | Self::Known | Self::Gap | Self::Refuse)

@@ -78,7 +78,7 @@ impl Handshake {
         let (proto, token) = match self {
             Self::Connect6(state) => {
                 control::connect(state.requested, state.own, &mut payload);
-                // A DDNet client that has no token yet shows ffffffff; 0.6.5 sets no token flag.
+                // A DDNet client that has no token yet sends ffffffff; 0.6.5 sets no token flag.
                 (
                     state.requested,
                     (state.requested == Proto::Ddnet).then_some(Token::NONE),

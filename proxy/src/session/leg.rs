@@ -10,9 +10,9 @@ use super::Time;
 #[derive(Debug)]
 pub(crate) struct Leg {
     pub(crate) proto: Proto,
-    /// The token that the peer has to show; `None` on a leg without tokens, or if not known yet.
+    /// The token that the peer must send; `None` on a leg without tokens, or if not known yet.
     pub(crate) token_in: Option<Token>,
-    /// The token that the proxy shows to the peer.
+    /// The token that the proxy sends to the peer.
     pub(crate) token_out: Option<Token>,
     /// Time of the last valid packet from the peer.
     pub(crate) last_received: Time,
@@ -39,7 +39,7 @@ impl Leg {
         written_form(self.proto, datagram, self.token_in)
     }
 
-    /// Checks the token of a packet against the token that the peer has to show.
+    /// Checks the token of a packet against the token that the peer must send.
     pub(crate) fn check(&self, packet: &Packet<'_>) -> Result<(), Code> {
         let shown = packet.header.token;
         if token_fits(self.token_in, shown) {
@@ -66,7 +66,7 @@ impl Leg {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedLeg {
     pub(crate) proto: Proto,
-    /// The token that the client has to show.
+    /// The token that the client must send.
     pub(crate) shows: Token,
     /// The token that the client expects.
     pub(crate) expects: Option<Token>,
@@ -79,7 +79,7 @@ pub(crate) struct EndedLeg {
 }
 
 impl EndedLeg {
-    /// Returns true if the client has to be sent a CLOSE again: its datagram shows the token and is not a
+    /// Returns true if the client has to be sent a CLOSE again: its datagram contains the token and is not a
     /// CLOSE itself, and the proxy has ended the session with a CLOSE.
     pub(crate) fn is_due(&self, bytes: &[u8], scratch: &mut Scratch) -> bool {
         self.is_closed

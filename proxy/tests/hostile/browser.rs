@@ -82,7 +82,7 @@ fn connless_to_a_game_socket_reaches_its_client_in_its_own_kind_only() {
             }
             let received = &sent_to(&stage, client_addr(0))[before..];
             if pair.0.is_seven() {
-                // None of them shows the proxy's token.
+                // None of them contains the proxy's token.
                 assert!(received.is_empty(), "{pair:?} {phase:?}");
             } else {
                 assert!(received.len() > 200, "{pair:?} {phase:?}: {}", received.len());
@@ -112,7 +112,7 @@ fn requests_are_cut_where_no_server_reads_on() {
     assert_eq!(last.bytes, long[..1400]);
 }
 
-/// A request of 0.7 must show a token that the core gave to its address; the token of another address opens
+/// A request of 0.7 must contain a token that the core gave to its address; the token of another address opens
 /// nothing.
 #[test]
 fn a_request_of_0_7_without_a_token_opens_nothing() {

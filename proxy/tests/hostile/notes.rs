@@ -67,7 +67,7 @@ fn bombs_are_named() {
         for bytes in hostile::bombs(stage.shown(from)) {
             let report = stage.report(from, &bytes);
             let refused = report.codes == [Code::BadHuffman] && report.sent == 0;
-            // Bombs that inflate to no more than a payload are ordinary packets, or show no token.
+            // Bombs that inflate to no more than a payload are ordinary packets, or contain no token.
             let read = teetap_kit::codec::open(stage.shown(from).format, &bytes).is_ok();
             assert!(
                 refused || read || report.sent == 0,

@@ -184,7 +184,7 @@ impl Stage {
         self.world.hub().unwrap().session_of(client_addr(0))
     }
 
-    /// Returns the token that the peer at `side` shows, its last ack, and its next sequence number.
+    /// Returns the token that the peer at `side` sends, its last ack, and its next sequence number.
     pub(crate) fn shown(&self, side: Side) -> Shown {
         let peer = match side {
             Side::Client => &self.world.clients[0].peer,

@@ -32,7 +32,7 @@ impl Answered {
         let sent = stage.world.network.sent.as_deref().unwrap();
         let answer = sent.iter().find(|sent| sent.addr == addr).unwrap();
         let token = match variant {
-            // The header shows the token of the client.
+            // The header contains the token of the client.
             Variant::V65 => answer.bytes.last_chunk().copied(),
             _ => open(variant, &answer.bytes).unwrap().head.token,
         };
@@ -115,8 +115,8 @@ fn after_an_answer_without_a_session_a_connect_is_a_copy_for_a_while() {
     }
 }
 
-/// A candidate that waits for the server's answer is not replaced by another CONNECT for a second, so that no host can end
-/// each candidate before it is answered. The candidate shares the socket of the session.
+/// For one second, another CONNECT does not replace a candidate that waits for the server's answer, so that no host can
+/// end each candidate before it is answered. The candidate shares the socket of the session.
 #[test]
 fn a_candidate_gets_a_second_for_its_answer() {
     let mut stage = Stage::joined(pair(Variant::Ddnet, Variant::Ddnet), 1);

@@ -37,7 +37,7 @@ pub(crate) struct Bench {
     hub: Box<Hub>,
     now: u64,
     upstream: UpstreamId,
-    /// The tokens that the client and the server show.
+    /// The tokens that the client and the server send.
     shown: [Token; 2],
     /// The tokens that they expect.
     expected: [Token; 2],

@@ -192,7 +192,7 @@ fn answered(stage: &mut Stage, addr: SocketAddr, variant: Variant) -> (Option<To
     let sent = stage.world.network.sent.as_deref().unwrap();
     let answer = sent.iter().find(|sent| sent.addr == addr).unwrap();
     let token = match (variant, open(variant, &answer.bytes).unwrap()) {
-        // The header shows the token of the client.
+        // The header contains the token of the client.
         (Variant::V65, answer) => answer
             .payload
             .get(1..5)

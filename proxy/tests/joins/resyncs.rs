@@ -19,7 +19,7 @@ fn system(bench: &Bench, numbers: [u8; 2], ints: &[u8]) -> String {
     format!("-:={hex}")
 }
 
-/// Returns an input of a client that acks the snapshot of this tick, or none.
+/// Returns an input that acks the snapshot of tick `ack`, or no snapshot if it is `None`.
 fn input(bench: &Bench, ack: Option<u8>) -> String {
     // 0x40 is -1; then the intended tick, the size, and the keys.
     let mut ints = vec![ack.unwrap_or(0x40), 0x33, 0x28];
@@ -27,8 +27,8 @@ fn input(bench: &Bench, ack: Option<u8>) -> String {
     system(bench, INPUT, &ints)
 }
 
-/// Returns a snapshot of tick 20 that differs from the one `delta` ticks before, or from nothing if `delta`
-/// is larger.
+/// Returns a snapshot of tick 20: a delta to the snapshot `delta` ticks before, or a complete snapshot if `delta` is
+/// larger than 20.
 fn snapshot(bench: &Bench, delta: u8) -> String {
     system(bench, SNAP_EMPTY, &[20, delta])
 }

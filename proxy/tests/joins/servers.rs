@@ -91,8 +91,8 @@ fn a_client_joins_again_at_once() {
     }
 }
 
-/// A client that names the same token in each CONNECT cannot be told from one that repeats its CONNECT, except
-/// by its silence and that of its server.
+/// A restarted client that names the same token in each CONNECT looks like a client that repeats its CONNECT. Only the
+/// silence of the client and of its server before the CONNECT distinguishes them.
 #[test]
 fn a_client_with_its_old_token_joins_again_once_both_were_silent() {
     for (server_silent, client_silent, is_in) in [

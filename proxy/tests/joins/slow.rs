@@ -32,7 +32,7 @@ struct Slow {
     /// The packet layout of the session.
     format: Variant,
     own: Token,
-    /// The token that the client shows.
+    /// The token that the client sends.
     server: Token,
 }
 

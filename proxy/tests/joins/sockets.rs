@@ -152,7 +152,7 @@ fn without_descriptors_one_that_lingers_gives_way_first() {
 }
 
 /// Sessions of clients that have sent only a CONNECT, which may be forged, are ended before sessions of
-/// clients that have sent a first packet. The session of a client that has shown its token is never ended.
+/// clients that have sent a first packet. The session of a client that has sent its token is never ended.
 #[test]
 fn without_descriptors_the_least_trusted_gives_way_first() {
     let mut stage = Stage::joined(pair(Variant::V6, Variant::V6), 1);
@@ -182,7 +182,7 @@ fn without_descriptors_the_least_trusted_gives_way_first() {
     }
 }
 
-/// A client that has shown a token of the proxy keeps its socket, like a client that plays.
+/// A client that has sent a token of the proxy keeps its socket, like a client that plays.
 #[test]
 fn without_descriptors_a_proved_client_keeps_its_socket() {
     let mut stage = deaf(Pair::ALL[4]);

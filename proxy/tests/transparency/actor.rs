@@ -188,7 +188,7 @@ impl Actor {
         Some(bytes)
     }
 
-    /// Returns the hub's token that the client shows in place of this token of the server.
+    /// Returns the hub's token that the client sends in place of this token of the server.
     fn shown(&self, recorded: Token) -> Token {
         let gives = |packet: &&Packet| {
             Kind::of(self.variant, &packet.payload) == Kind::TokenReply

@@ -2,7 +2,7 @@
 //!
 //! One late, duplicated or spoofed CONNECT must never end a good session, and a real restart must work. So a
 //! CONNECT on a live session is either a repetition, which is answered again, or it opens a candidate beside
-//! the session. The candidate replaces the session only when the client shows the token that the candidate
+//! the session. The candidate replaces the session only when the client sends the token that the candidate
 //! was given.
 
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(super) struct Connect {
     pub(super) proto: Proto,
     /// The token that the client names.
     pub(super) client_token: Option<Token>,
-    /// The proxy's token that the client shows; 0.7 only.
+    /// The proxy's token that the client sends; 0.7 only.
     shown: Option<Token>,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Request {
     pub(super) proto: Proto,
     /// The token that the client named.
     pub(super) client_token: Option<Token>,
-    /// The proxy's token that the client already shows.
+    /// The proxy's token that the client already sends.
     pub(super) token: Option<Token>,
     pub(super) standing: Standing,
     /// True if the new session waits beside a live one.
@@ -325,10 +325,10 @@ impl Hub {
             link.answer().is_none() && link.is_half_open() && self.env.now.since(link.opened_at()) < UNDECIDED
         };
         if connect.shown.is_some() {
-            // The address is proven, since the CONNECT shows a token of the proxy.
+            // The address is proven, since the CONNECT contains a token of the proxy.
             return false;
         }
-        // A candidate whose client has shown a token of the proxy is not replaced for a CONNECT that may be
+        // A candidate whose client has sent a token of the proxy is not replaced for a CONNECT that may be
         // forged.
         let is_proved = |link: &Link| link.standing() == Standing::Proved && link.is_half_open();
         candidate.is_some_and(|link| {
@@ -436,7 +436,7 @@ impl Hub {
             upstream,
             requested: proto,
             client_token,
-            // The client continues to show the token that it was given.
+            // The client continues to send the token that it was given.
             token: token.unwrap_or_else(|| self.tokens.own.token(addr.addr, purpose)),
             own: self.tokens.own.token(addr.addr, own),
             tokens: self.tokens.own,

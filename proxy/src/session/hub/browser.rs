@@ -57,7 +57,7 @@ struct Relay {
 struct Seven {
     /// The token that the client named last.
     client: Token,
-    /// The proxy's token that the client showed with `client`.
+    /// The proxy's token that the client sent with `client`.
     ours: Token,
     /// The proxy's token towards the server.
     own: Token,
@@ -99,7 +99,7 @@ impl Hub {
         }
     }
 
-    /// Forwards a 0.7 request. Returns false unless it shows a token that the proxy gave to this address.
+    /// Forwards a 0.7 request. Returns false unless it contains a token that the proxy gave to this address.
     fn browse_seven(&mut self, addr: ClientAddr, token: Token, response_token: Token, data: &[u8]) -> bool {
         if !self.has_given(addr, token, response_token) {
             return false;
@@ -198,8 +198,8 @@ impl Hub {
                 let (client, ours) = (link.client_token().unwrap_or(Token::NONE), link.token());
                 write_v7(client, ours, data, &mut datagram);
             }
-            // A datagram of 0.7 crashes DDNet 16.4 as a client of 0.6, and a datagram of 0.6 confuses 20.x as
-            // a client of 0.7.
+            // A 0.7 datagram crashes a client of DDNet 16.4 that is connected in 0.6, and a 0.6 datagram confuses a
+            // client of DDNet 20 that is connected in 0.7.
             Some(Wire::Plain { .. } | Wire::Extended { .. })
                 if link.proto() != Proto::V7 && !looks_seven(bytes) =>
             {

@@ -55,7 +55,7 @@ impl Hub {
         let slot = self.sessions.slot(client);
         let Some(current) = slot.current else { return };
         if slot.candidate == Some(id) {
-            // The candidate becomes current. The other session waits until its token is shown.
+            // The candidate becomes current. The other session waits until its token is received.
             let slot = Slot {
                 current: Some(id),
                 candidate: Some(current),
@@ -91,7 +91,7 @@ impl Hub {
         }
     }
 
-    /// Promotes a candidate whose client has shown its token: the client restarted.
+    /// Promotes a candidate whose client has sent its token: the client restarted.
     pub(super) fn promote(&mut self, addr: ClientAddr, current: SessionId, candidate: SessionId) {
         self.sessions.slots.insert(
             addr,

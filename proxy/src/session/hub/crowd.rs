@@ -2,7 +2,7 @@
 //!
 //! Law: both numbers are bounded. A session whose client has proved its address is never ended for a client
 //! that has not proved its own, so a host that forges addresses cannot keep out a client that can receive. A
-//! CONNECT for which there is no room is answered without state (`stateless`). A client that shows the token
+//! CONNECT for which there is no room is answered without state (`stateless`). A client that sends the token
 //! of that answer has proved its address.
 
 use std::{cmp::Reverse, collections::BTreeMap, net::IpAddr, time::Duration};
@@ -31,7 +31,7 @@ pub(super) type Group = (ListenerId, Proto);
 pub(super) enum Cost {
     /// A session for a CONNECT from an address that may be forged.
     Unproved(Group),
-    /// A session for a client that has shown a token of the proxy.
+    /// A session for a client that has sent a token of the proxy.
     Proved,
     /// A session beside another session of the same client, or in place of it.
     Beside,

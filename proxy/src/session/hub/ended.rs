@@ -1,8 +1,8 @@
-//! Tokens of sessions that have ended. A client that still shows such a token gets a CLOSE, so that it does
+//! Tokens of sessions that have ended. A client that still sends such a token gets a CLOSE, so that it does
 //! not have to wait for its timeout.
 //!
 //! Law: the number of tokens is bounded, and the oldest is forgotten first. Nothing is sent to an address
-//! that does not show the token.
+//! that does not contain the token.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -59,7 +59,7 @@ impl Hub {
         true
     }
 
-    /// Answers a client that shows the token of an ended session. Returns false if it does not show one.
+    /// Answers a client that sends the token of an ended session. Returns false for any other client.
     pub(super) fn answer_ended(&mut self, addr: ClientAddr, bytes: &[u8]) -> bool {
         let scratch = &mut self.scratch;
         let leg = self.ended.legs_at(addr).find(|leg| leg.is_due(bytes, scratch));

@@ -426,7 +426,7 @@ impl Hub {
         });
     }
 
-    /// Returns true for a CONNECT of 0.7 whose header shows the sender's token with its bytes in reverse
+    /// Returns true for a CONNECT of 0.7 whose header contains the sender's token with its bytes in reverse
     /// order.
     fn is_token_reversed(&self, addr: ClientAddr, bytes: &[u8]) -> bool {
         let First::Connect7 { header_token, token } = detect(bytes) else {

@@ -180,7 +180,7 @@ impl Hub {
         });
     }
 
-    /// Returns the token that a first packet shows, if it is in `valid`; [`Token::NONE`] in a protocol
+    /// Returns the token in a first packet, if it is in `valid`; [`Token::NONE`] in a protocol
     /// without tokens. `None` if the datagram is not a first packet.
     fn shown_first(
         &mut self,

@@ -1,8 +1,8 @@
-//! CONNECTs of 0.7 that do not show the token that the proxy gave to their sender.
+//! CONNECTs of 0.7 that do not contain the token that the proxy gave to their sender.
 //!
 //! Law: the effect is the same as without the proxy. A server of Teeworlds drops such CONNECTs (0.7.5,
 //! network_token.cpp, `ProcessMessage`), and so does the proxy. A DDNet server answers each of them, but
-//! creates a slot only for a CONNECT that shows its token (16.4, network_server.cpp, `OnSixupCtrlMsg`), so
+//! creates a slot only for a CONNECT that contains its token (16.4, network_server.cpp, `OnSixupCtrlMsg`), so
 //! the proxy forwards them to a DDNet server. Their sender address may be forged, so they are limited like
 //! CONNECTs of 0.6, and change no session of a client that has proved its address.
 
@@ -17,7 +17,7 @@ use super::{
 use crate::session::{ClientAddr, SessionId, link::Standing};
 
 impl Hub {
-    /// Forwards a CONNECT that does not show its sender's token, if the server would answer it. Emits a
+    /// Forwards a CONNECT that does not contain its sender's token, if the server would answer it. Emits a
     /// notice in any case.
     pub(super) fn on_unproven_connect(
         &mut self,
@@ -73,7 +73,7 @@ impl Hub {
         waits
     }
 
-    /// Returns true for a session of 0.7 whose client has shown no token yet.
+    /// Returns true for a session of 0.7 whose client has sent no token yet.
     fn is_unproven(link: &Link) -> bool {
         link.requested() == Proto::V7 && link.standing() == Standing::Unproved && !link.is_closing()
     }

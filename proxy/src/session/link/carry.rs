@@ -150,7 +150,7 @@ impl Link {
             return;
         };
         let shown = packet.header.token;
-        // In 0.6.5 and 0.7 the header shows the token that the client named, in DDNet the token of the
+        // In 0.6.5 and 0.7 the header contains the token that the client named, in DDNet the token of the
         // session.
         let named = self.names.named_by(shown).map(|name| name.client);
         let token = match proto {

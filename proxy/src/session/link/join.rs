@@ -33,7 +33,7 @@ impl Link {
     /// Opens a session, including its server leg, for a client's first CONNECT.
     pub(crate) fn open(opened: Opened, datagram: &[u8], env: &mut Env) -> Self {
         let mut client = Leg::new(opened.requested, opened.at);
-        // Before the server has answered, a refusal shows the token that the client named. Only a 0.7 client
+        // Before the server has answered, a refusal contains the token that the client named. Only a 0.7 client
         // has received a token from the proxy.
         client.token_out = opened.client_token;
         client.token_in = (opened.requested == Proto::V7).then_some(opened.token);
@@ -146,7 +146,7 @@ impl Link {
     /// Sends CONNECTACCEPT (ACCEPT in 0.7) to the client.
     pub(super) fn answer_client(&mut self, env: &mut Env) {
         let mut payload = Vec::new();
-        // In 0.6.5, the header of this one packet shows the client's own token. The other protocols show the
+        // In 0.6.5, the header of this one packet contains the client's own token. The other protocols send the
         // same token as in every packet.
         let token = match self.legs.client.proto {
             Proto::V65 => self.opened.client_token,
@@ -278,7 +278,7 @@ impl Link {
             }
             Some(Control::ConnectAccept { .. } | Control::Connect { .. }) => {}
             Some(Control::Token { token, .. }) => {
-                // Like a peer of 0.7, the proxy shows this token from now on, or no token if it is cut off.
+                // Like a peer of 0.7, the proxy sends this token from now on, or no token if it is cut off.
                 self.leg(from).token_out = Some(token.unwrap_or(Token::NONE));
                 self.notice(Notice::NewToken { side: from }, env);
             }

@@ -191,7 +191,7 @@ impl Link {
         self.opened.is_candidate.then(|| std::mem::take(&mut self.first))
     }
 
-    /// Returns the client leg of a session that the proxy has ended; `None` if the client has no token to show. Also `None` if a
+    /// Returns the client leg of a session that the proxy has ended; `None` if the client has no token to send. Also `None` if a
     /// peer has ended the session, because the server would not answer late datagrams either.
     pub(crate) fn ended_leg(&self) -> Option<EndedLeg> {
         self.traits.answer?;

@@ -395,7 +395,7 @@ impl Link {
         self.legs.server.token_out = accepted.token_out;
         self.legs.server.last_received = env.now;
         self.legs.client.proto = accepted.proto;
-        // In 0.7 each side shows the other's token. In older protocols both sides show the same token, or
+        // In 0.7 each side sends the other's token. In older protocols both sides send the same token, or
         // none.
         let shared = accepted.token_out.map(|_| self.opened.token);
         self.legs.client.token_in = shared;

@@ -37,7 +37,7 @@ impl Link {
         }
     }
 
-    /// Returns true if a client's datagram shows the token of this session.
+    /// Returns true if a client's datagram contains the token of this session.
     pub(crate) fn is_shown_own_token(&self, datagram: &[u8], scratch: &mut Scratch) -> bool {
         self.legs.client.token_in.is_some()
             && Packet::parse(self.legs.client.proto, datagram, scratch)
@@ -45,7 +45,7 @@ impl Link {
     }
 
     /// Handles a datagram of the server. `may_take_over` is true if this candidate may replace the current session although
-    /// its client has not shown a token.
+    /// its client has not sent a token.
     pub(crate) fn on_server(
         &mut self,
         datagram: &[u8],

@@ -83,13 +83,13 @@ impl Link {
             .is_ok_and(|packet| matches!(packet.control(), Some(Control::ConnectAccept { tken: true, .. })))
     }
 
-    /// Returns the token that the server's datagrams show.
+    /// Returns the token in the server's datagrams.
     pub(crate) fn server_token(&self) -> Option<Token> {
         self.legs.server.token_in
     }
 
     /// Records that this session replaces another session on the same socket. Until the server reads the new
-    /// handshake, it sends datagrams of the other session, which show the token `former`. The client would
+    /// handshake, it sends datagrams of the other session, which contain the token `former`. The client would
     /// drop them, so the proxy does too, without a note: neither peer is wrong.
     pub(crate) fn replaces(&mut self, former: Option<Token>, now: Time) {
         self.socket.replaces(former, now);

@@ -52,12 +52,12 @@ impl Socket {
         self.local = None;
     }
 
-    /// Records that the session replaces another session on the socket, whose late datagrams show the token `former`.
+    /// Records that the session replaces another session on the socket, whose late datagrams contain the token `former`.
     pub(super) fn replaces(&mut self, former: Option<Token>, now: Time) {
         self.former = former.map(|token| (token, now + FORMER));
     }
 
-    /// Returns true if `token` is shown by late datagrams of the session that was replaced.
+    /// Returns true if late datagrams of the replaced session contain `token`.
     pub(super) fn is_former(&self, token: Option<Token>, now: Time) -> bool {
         self.former
             .is_some_and(|(former, until)| now < until && token == Some(former))
