@@ -1,7 +1,7 @@
 //! `n`: the number of a match.
 //!
-//! Law: `n` counts the messages that match all conditions joined by `and` to the condition about `n`. So `sv_chat and
-//! n == 3` matches the third `sv_chat`, and no condition waits for a count that only its own matches increase.
+//! Law: `n` counts the messages that match all other conditions joined to it by `and`. The condition about `n` itself
+//! does not affect the count. So `sv_chat and n == 3` matches the third `sv_chat`.
 
 use super::checker::Checker;
 use crate::diagnostic::{Code, Diagnostic};

@@ -9,11 +9,11 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// Records that a vital message was sent to the peer with this sequence number.
+    /// Records a vital message sent to the peer. `resend` is true for a retransmission.
     pub fn on_sent(&mut self, at: u64, seq: Seq, resend: bool) {
         match self.under_way {
             None if !resend => self.under_way = Some((seq, at)),
-            // The message was resent, so that its ack may refer to either copy.
+            // The message was resent, so its ack may refer to either copy.
             Some((known, _)) if resend && known == seq => self.under_way = None,
             _ => {}
         }

@@ -289,8 +289,8 @@ impl Stage {
         }
     }
 
-    /// Records the effects of a line on a copy: `came` is the copy before the line, `left` the copy and its duplicate
-    /// after the line.
+    /// Records the effects of a line on a copy: `came` is the copy that reached the line, `left` the copy and its
+    /// duplicate after the line.
     fn note(&self, index: usize, came: &Copy, left: &[Copy], impacts: &mut Vec<Impact>) {
         // A copy that was lost earlier does not reach the line.
         if matches!(came.fate, Fate::Leaves(_)) {

@@ -26,7 +26,7 @@ pub struct Decision {
     pub session: u32,
     /// Direction; `None` for a rule that acts at certain times.
     pub dir: Option<Dir>,
-    /// Maker and subject of the decision.
+    /// The rule or link line that decided, and the message or datagram that it decided about.
     pub by: By,
 }
 
@@ -41,7 +41,7 @@ pub struct GameEntry {
     pub after: u64,
 }
 
-/// Maker of a decision.
+/// The rule or link line that made a decision, and the message or datagram that the decision is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
     /// A rule.
@@ -80,7 +80,7 @@ pub struct Drawn {
     pub corrupted: Vec<Vec<(u32, u8)>>,
 }
 
-/// Subject of a decision: session, direction, hash of the message name, ordinal.
+/// The message that a decision is about: session, direction, hash of the message name, ordinal.
 type DecisionKey = (u32, Option<u8>, u64, u64);
 
 /// Decisions that replace the program's own.

@@ -191,10 +191,10 @@ fn nothing_beside_a_rule_shifts_its_draws() {
     let alone = draws(DICE, OPENING, &[]);
     let count = alone.matches('x').count();
     assert!((15..45).contains(&count), "{alone}");
-    // Other rules before and after it, which draw and count as well.
+    // Rules before and after the rule, which also draw and count.
     let others = "dup when c2s chance 50%\nlose when s2c every 2\n";
     assert_eq!(draws(&format!("{others}{DICE}\n{others}"), OPENING, &[]), alone);
-    // Other messages are interspersed with the messages that it matches.
+    // Messages that the rule does not match are interspersed with the messages that it matches.
     let motd = (Dir::S2c, message("sv_motd", &[]));
     let emoticon = (Dir::C2s, message("cl_emoticon", &[]));
     let both = [motd, emoticon];

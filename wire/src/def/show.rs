@@ -24,9 +24,9 @@ pub struct TreeRow<'d> {
     pub index: Option<u16>,
     /// The value; empty for groups.
     pub value: String,
-    /// The offset of the first byte (of an object: int).
+    /// The offset of the value in bytes; in an object, in ints.
     pub at: usize,
-    /// The number of bytes or ints.
+    /// The length of the value in the same unit.
     pub len: usize,
 }
 

@@ -173,7 +173,7 @@ proptest! {
         let expected = Some(StreamEnd { bits, trailing });
         prop_assert_eq!(end(&stream, tail), expected);
         prop_assert!(other == tail || end(&stream, other).is_none());
-        // Any damage to the codes of the tail or of the end.
+        // The end is not found if any bit in the codes of the tail or of the end is wrong.
         let codes: usize = tail.iter().map(|byte| usize::from(code(*byte).len)).sum();
         let at = bits - EOF_BITS - codes + flip % (EOF_BITS + codes);
         stream[at / 8] ^= 1 << (at % 8);

@@ -34,7 +34,7 @@ pub(super) struct Unacked {
     lag: Option<i32>,
     /// The number of series of empty snapshots during which an older snapshot was acked.
     proofs: u8,
-    /// True if the current row is one of them.
+    /// True if the current series of empty snapshots was counted.
     is_proof: bool,
     /// The last tick that was acked.
     acked: Option<i32>,
@@ -43,7 +43,7 @@ pub(super) struct Unacked {
 }
 
 impl Unacked {
-    /// Records an empty snapshot that the client can read.
+    /// Records an empty snapshot. The client can decode it.
     pub(super) fn came(&mut self, tick: i32) {
         if self.is_fine {
             return;
@@ -57,7 +57,7 @@ impl Unacked {
         self.row.get_or_insert(tick);
     }
 
-    /// Records a snapshot with items that the client can read.
+    /// Records a snapshot that has items. The client can decode it.
     pub(super) const fn came_full(&mut self, tick: i32) {
         self.newest = tick;
         self.row = None;
@@ -106,7 +106,7 @@ impl Unacked {
 mod tests {
     use super::*;
 
-    /// A connection with snapshots every second tick, of which the last of each row has items.
+    /// A connection with snapshots every second tick. Each series of empty snapshots ends with a snapshot with items.
     struct Play {
         row: i32,
         /// Ticks from a snapshot to its ack.
@@ -147,7 +147,7 @@ mod tests {
             trip,
             interval: 2,
         };
-        // Once in each row from the third on, if 25 empty snapshots were sent by then.
+        // Once in each series from the third on, if 25 empty snapshots were sent by then.
         assert_eq!(play(10, 0).notes(140, |_, is_empty| !is_empty), 4);
         assert!(play(10, 2).notes(400, |_, is_empty| !is_empty) > 0);
         assert!(play(40, 10).notes(800, |_, is_empty| !is_empty) > 0);

@@ -181,7 +181,7 @@ fn the_bytes_show_the_mistake_of_a_handshake_of_0_6() {
 fn only_whole_chunks_with_messages_are_of_a_session() {
     for (bytes, expected) in [
         (&b"\0\x05\x01\x00\x02\x38\x01"[..], Running),
-        // An empty chunk, a chunk that is cut off, one that is missing, and bytes after the last one.
+        // An empty chunk, a truncated chunk, a missing chunk, and bytes after the last chunk.
         (b"\0\x05\x01\x00\x00", Other),
         (b"\0\x05\x01\x00\x03\x38\x01", Other),
         (b"\0\x05\x02\x00\x02\x38\x01", Other),

@@ -214,7 +214,7 @@ impl Field {
         }
     }
 
-    /// Returns the limit of the text for a receiver that is of DDNet or not.
+    /// Returns the limit of the text for a receiver of DDNet, or of Teeworlds.
     #[must_use]
     pub const fn limit_for(&self, is_ddnet: bool) -> Option<u16> {
         if is_ddnet {

@@ -193,7 +193,7 @@ fn templates_render_as_documented() {
             Some("a -3 # a b"),
             Some("a 0 # \"\""),
         ),
-        // A field may have that name.
+        // A field may be called `gist`.
         ("gist int", None, None),
     ] {
         let template = format!("  {template}\n");
