@@ -144,7 +144,7 @@ impl Builder {
         self
     }
 
-    /// Sets the definitions through which messages, rules and commands are read. The default is the built-in ones.
+    /// Sets the definitions of messages, for rules and commands as well. By default the built-in definitions are used.
     #[must_use]
     pub const fn definitions(mut self, registry: &'static Registry) -> Self {
         self.traffic.registry = registry;
@@ -182,14 +182,14 @@ impl Builder {
         self
     }
 
-    /// Sets the seed of all random decisions. The default is the seed of the rules, otherwise a random one.
+    /// Sets the seed of all random decisions. The default is the seed of the rules, or a random seed.
     #[must_use]
     pub const fn seed(mut self, seed: u64) -> Self {
         self.traffic.seed = Some(seed);
         self
     }
 
-    /// Sets the key from which tokens are derived. The default is a random one from the operating system.
+    /// Sets the key from which tokens are derived. By default it is drawn from the operating system.
     #[must_use]
     pub const fn secret(mut self, secret: [u8; 16]) -> Self {
         self.traffic.secret = Some(secret);

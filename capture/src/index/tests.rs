@@ -51,7 +51,7 @@ fn events(bytes: &[u8], format: Format, place: &IndexedPlace) -> Vec<Event> {
     events
 }
 
-/// Checks that the events from each place are the last ones of the recording, as shown by `shown`.
+/// Checks that reading from each place returns the last events of the recording. `shown` formats the compared events.
 fn check(bytes: &[u8], format: Format, step: u64, shown: impl Fn(&Event) -> Option<String>) {
     let all: Vec<String> = events(bytes, format, &IndexedPlace::start())
         .iter()

@@ -151,7 +151,7 @@ impl Scrubber {
         self.of_others(text)
     }
 
-    /// Returns the name of a message; placeholders for other texts.
+    /// Returns the name of a message unchanged, and any other text with placeholders.
     pub(super) fn name(&mut self, name: &str) -> String {
         let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_.-".contains(&byte);
         if name.bytes().all(is_part) && name.len() < 64 {
@@ -161,7 +161,7 @@ impl Scrubber {
         }
     }
 
-    /// Returns numbers and the words between them; placeholders for other texts.
+    /// Returns numbers and the words between them unchanged, and any other text with placeholders.
     pub(super) fn numbers(&mut self, numbers: &str) -> String {
         let mut words = numbers.split([' ', ',']).filter(|word| !word.is_empty());
         let is_known = |word: &str| {
@@ -175,7 +175,7 @@ impl Scrubber {
         }
     }
 
-    /// Returns a text without hosts, addresses and secrets.
+    /// Returns a text with placeholders instead of hosts, addresses and secrets.
     fn kept(&mut self, text: &str) -> String {
         let mut out = self.secrets.removed_from(text);
         for host in &self.hosts {
@@ -185,7 +185,7 @@ impl Scrubber {
         words.join(" ")
     }
 
-    /// Returns a word; its placeholder if it is an address.
+    /// Returns a word, or its placeholder if the word is an address.
     fn word(&mut self, word: &str) -> String {
         let bare = word.trim_start_matches(BEFORE);
         let before = word.get(..word.len() - bare.len()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Tests of the parts of which texts are scrubbed.
+//! Tests of the scrubbing of texts: secrets, paths, rules, names and numbers.
 
 use super::*;
 use crate::scrub::Keep;

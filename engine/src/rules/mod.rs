@@ -318,7 +318,7 @@ impl Rules {
             text.unwrap_or_default().to_owned()
         };
         let mut places = [(first, text(second)), (second, text(first))];
-        // Replaces the later one first, so that the span of the other one stays valid.
+        // Replaces the later statement first, so that the span of the earlier statement stays valid.
         places.sort_by_key(|((index, span), _)| std::cmp::Reverse((*index, span.start)));
         let mut parts = self.parts.clone();
         for ((index, span), text) in places {

@@ -321,9 +321,8 @@ impl Running {
         Ok(())
     }
 
-    /// Counts the running processes of the command. A process that was started by another process just before that one
-    /// ended, and that is about to run its program, has no readable environment for a moment. So only a second count of
-    /// 0 means that no process runs.
+    /// Counts the running processes of the command. A process has no readable environment for a moment before it runs its
+    /// program, and its parent may have ended already. So only a second count of 0 means that no process runs.
     fn left(&self) -> usize {
         match self.family.count() {
             0 => {

@@ -124,7 +124,7 @@ impl Process {
     }
 }
 
-/// Sends a signal to processes. Returns their number.
+/// Sends a signal to each process. Returns the number of processes, including processes that could not be signalled.
 fn send(signal: Signal, processes: &[Pid]) -> usize {
     for pid in processes {
         // An error means that the process has just ended, or belongs to another user.

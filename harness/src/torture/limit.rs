@@ -15,8 +15,8 @@ pub(super) const WINDOW: Duration = Duration::from_secs(21);
 /// the games).
 const BAN: Duration = Duration::from_secs(61);
 
-/// Minimum time between two CONNECTs of which the second one shows that the server has not answered the first. Clients
-/// of the games repeat CONNECT after 0.5 s.
+/// Minimum time between two CONNECTs if the second is sent because the server has not answered the first. Clients of the
+/// games repeat CONNECT after 0.5 s.
 const REPEATED: Duration = Duration::from_millis(400);
 
 /// Release of servers that do not answer every CONNECT without a token.

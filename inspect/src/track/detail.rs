@@ -202,7 +202,7 @@ pub enum Fact {
     Overtaken {
         /// The ack.
         got: Seq,
-        /// The last ack.
+        /// The newest ack received before; `None` if unknown.
         last: Option<Seq>,
     },
 }

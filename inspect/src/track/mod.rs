@@ -2,8 +2,8 @@
 //! than one datagram.
 //!
 //! ```text
-//! Streams::begin   for a datagram: token, ack, resend request, and the silence before it Streams::chunk   for each of
-//! its chunks in order: sequence number, and earlier copies
+//! Streams::begin   for a datagram: token, ack, resend request, and the silence before it
+//! Streams::chunk   for each of its chunks in order: sequence number, and earlier copies
 //! ```
 //!
 //! Law: the notes depend only on the events, so that a run and its recording have the same notes. A datagram is

@@ -27,7 +27,7 @@ const NEAR: u16 = 64;
 /// State of the acks of a session.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
-    /// Sequence numbers of the client, and those of the server.
+    /// Sequence numbers in each direction.
     numbers: PerDir<Numbers>,
     /// Time of the first datagram; `None` if the start of the session was recorded.
     began: Option<Time>,
