@@ -12,7 +12,7 @@ use crate::{
     settings::Settings,
 };
 
-/// The look of what a command prints.
+/// Options for the look of the output.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct LookOptions {
     /// Use colours

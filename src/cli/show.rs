@@ -99,7 +99,7 @@ pub(crate) struct Json {
     pub(crate) json: bool,
 }
 
-/// The reading and printing of what is in messages.
+/// Options for reading and printing the contents of messages.
 #[derive(Debug, Args)]
 pub(crate) struct Contents {
     #[command(flatten)]

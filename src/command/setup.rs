@@ -45,7 +45,7 @@ pub(super) struct Setup {
     pub(super) clock: Clock,
     pub(super) seed: u64,
     registry: &'static Registry,
-    /// Whether events of ordinary traffic are emitted, too.
+    /// Events that the core emits.
     events: Events,
     collects_findings: bool,
     /// Snapshots that the screen shows.
@@ -57,11 +57,11 @@ pub(super) struct Setup {
     header: Option<Header>,
     /// Latest time at which the run ends.
     timeout: Option<Time>,
-    /// File to record to; taken by the run at its start.
+    /// File to record to; moved into the run at its start.
     recording: Option<Prepared>,
-    /// Program log; taken by the run.
+    /// Program log; moved into the run.
     log: Option<Log>,
-    /// JUnit report; taken by the run.
+    /// JUnit report; moved into the run.
     verdicts: Option<Verdicts>,
 }
 

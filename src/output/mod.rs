@@ -69,7 +69,7 @@ pub(crate) struct Output {
     /// The state of plain lines.
     lines: Lines,
     recording: Option<Running>,
-    /// Line that is drawn on stderr, and whether stdout is a terminal, too.
+    /// Progress line on stderr; true if stdout is also a terminal.
     progress: Option<(Progress, bool)>,
     /// A search, with the messages around its matches.
     around: Option<Around>,

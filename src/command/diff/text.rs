@@ -258,14 +258,14 @@ impl Page {
     }
 }
 
-/// Returns `next` if it is a message of the same name on the same side only.
+/// Returns `next` if only one side has both messages, and they have the same name.
 fn like<'f>(one: &Difference, next: &'f Found) -> Option<&'f Difference> {
     let Found::Different(next) = next else { return None };
     let is_alone = matches!(one.how, How::OnlyA | How::OnlyB) && one.tick.is_none();
     (is_alone && one.how == next.how && one.name == next.name).then_some(next)
 }
 
-/// Returns the facts about a side.
+/// Describes a side: its session, protocol, duration and player name.
 fn about(read: &Read) -> String {
     let side = &read.side;
     let mut facts = vec![format!("session {}", side.session.0)];
@@ -279,7 +279,7 @@ fn about(read: &Read) -> String {
     facts.join(", ")
 }
 
-/// Returns the names, with the count of a name that is repeated in a row.
+/// Returns the names. Consecutive equal names become one name with its count.
 fn folded(names: &[Box<str>]) -> Vec<String> {
     let rows = names.chunk_by(|a, b| a == b);
     rows.filter_map(|row| {
