@@ -20,7 +20,7 @@ const LATEST: Duration = Duration::from_secs(10);
 /// Maximum bytes of a reason that are sent. Receivers keep only 127 bytes, or 255 in DDNet, and accept a
 /// datagram of this size.
 const MAX_REASON: usize = 1024;
-/// Age up to which 0.6.4 and 0.7 servers ban the address of a connection that ends (`CNetServer::Drop`).
+/// Age up to which 0.6.4 and 0.7 servers ban the address of a connection that ends (`CNetServer::Update`).
 const EARLY: Duration = Duration::from_secs(1);
 
 impl Link {
