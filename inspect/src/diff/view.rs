@@ -6,10 +6,10 @@ use teetap_wire::{Severity, Side};
 /// Selects datagrams of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// The datagrams of the peers, as they sent them.
+    /// The datagrams as the peers sent them.
     #[default]
     Peers,
-    /// The datagrams on the leg of a side: from that side as it sent them, and to it as the proxy sent them.
+    /// The datagrams on the leg of a side: as the side sent them, and as the proxy sent them to it.
     Leg(Side),
 }
 

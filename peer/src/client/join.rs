@@ -40,7 +40,7 @@ impl Client {
                 let mut payload = Vec::new();
                 control::accept(&mut payload);
                 if let Phase::Online(connection) = &mut self.phase {
-                    // ACCEPT is sent only once, because a later one would reset the server's counters.
+                    // ACCEPT is sent only once, because a second ACCEPT would reset the server's counters.
                     connection.control(now, &payload);
                 }
             }

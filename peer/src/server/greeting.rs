@@ -139,7 +139,7 @@ fn connect(config: &ServerConfig, given: Token, proto: Proto, client: Option<Tok
     }
 }
 
-/// Returns the effect of any other datagram. It can be the first one with the right token, or the proof of a
+/// Returns the effect of any other datagram: it may be the first datagram with the right token, or the proof of a
 /// challenge.
 fn established(config: &ServerConfig, given: Token, datagram: &[u8]) -> FirstReply {
     let serves = |variant| config.variants.contains(&variant);

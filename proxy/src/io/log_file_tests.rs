@@ -1,4 +1,4 @@
-//! Tests of the file, and of a file that cannot be written.
+//! Tests of log files: their contents, their mode, and files that cannot be written.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 

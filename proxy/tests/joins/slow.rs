@@ -159,7 +159,7 @@ fn a_client_that_waits_gets_as_far_as_directly() {
     assert!(joined > 100 && failed > 50, "{joined} joined, {failed} failed");
 }
 
-/// The session of the first answer to CONNECT is forgotten: the ACCEPT opens another one.
+/// The session of the first answer to CONNECT is forgotten, and the ACCEPT opens a new session.
 #[test]
 fn an_accept_of_ddnet_is_never_too_late() {
     let (outcome, slow) = handshake(Pair::ALL[4], 1, 3600 * SECOND, hub(31, None, true));

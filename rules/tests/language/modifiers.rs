@@ -46,7 +46,7 @@ fn counts_choose_among_the_matches() {
         // Only matches are counted.
         ("every 2", "babaabb", "...x..."),
         ("skip 1", "bbaba", "....x"),
-        // One match in two seconds, and so on.
+        // The messages are one second apart.
         ("every 2s", "aaaaa", "x.x.x"),
         ("every 2500ms", "aaaaaaa", "x..x..x"),
         ("max 2 per 4s", "aaaaaaaaaa", "xx..xx..xx"),

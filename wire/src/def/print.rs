@@ -18,8 +18,8 @@ use super::syntax::Builtin;
 
 impl Registry {
     /// Returns all definitions called `name`, in every protocol: their text form with ids and documentation, and the
-    /// enums, flags and structs they refer to. `None` if there are none. A UUID, also after `ex.`, is a name too;
-    /// with a class, so is a number.
+    /// enums, flags and structs they refer to. `None` if there are none. `name` may also be a UUID, with or
+    /// without `ex.` before it, or, if a class is given, a number.
     #[must_use]
     pub fn describe(&self, class: Option<Class>, name: &str) -> Option<String> {
         let number: Option<i32> = class.and_then(|_| name.parse().ok());

@@ -21,13 +21,13 @@ const MOST: usize = 512;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Unsent {
     ticks: VecDeque<i32>,
-    /// True if snapshots with older ticks than the kept ticks were also sent.
+    /// True if snapshots older than the kept ticks were sent, or may have been sent.
     is_cut: bool,
     /// The last tick that was sent and acked.
     acked: Option<i32>,
-    /// The number of complete snapshots in the row.
+    /// The number of complete snapshots since the last ack of a sent tick.
     count: u16,
-    /// The tick of the first complete snapshot in the row.
+    /// The tick of the first of these snapshots.
     first: Option<i32>,
     inputs: u16,
     is_reported: bool,

@@ -391,7 +391,7 @@ fn what_receivers_do_not_read_is_replaced() {
         &[&given[..], b"secret"].concat(),
     );
     assert_eq!(out, [&given[..], b"******"].concat());
-    // A datagram that becomes shorter has no bytes after it, since receivers would read them.
+    // If a datagram becomes shorter, the bytes after its end are removed, since receivers would read them.
     let unknown = [&[0x7f][..], &[1; 40], &[0; 900]].concat();
     let mut given = packet(Proto::Ddnet, &[&unknown], Some(Trailing::Always));
     given.resize(1450, 1);
