@@ -107,7 +107,7 @@ where
     }
     let mut root = scope::in_environment(definition(), &args);
     let parsed = root.try_get_matches_from_mut(&args).map_err(|error| {
-        let error = scope::taken_elsewhere(error, &args, &mut root);
+        let error = scope::option_of_other_command(error, &args, &mut root);
         suggested(error, &args, &mut root)
     });
     let parsed = parsed.and_then(|matches| {

@@ -79,7 +79,11 @@ pub(super) fn check(root: &mut Command, matches: &ArgMatches) -> Result<(), clap
 }
 
 /// Returns a better error for an option that only other commands have; otherwise returns `error`.
-pub(super) fn taken_elsewhere(error: clap::Error, args: &[OsString], root: &mut Command) -> clap::Error {
+pub(super) fn option_of_other_command(
+    error: clap::Error,
+    args: &[OsString],
+    root: &mut Command,
+) -> clap::Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };

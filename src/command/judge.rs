@@ -88,7 +88,7 @@ pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
     let mut output = Output::new(style, &Filters::default());
     let mut read = read(options, style.secrets, registry, &mut output)?;
     read.must_have_traffic(&options.file)?;
-    read.findings.retain(|finding| wanted.takes(finding));
+    read.findings.retain(|finding| wanted.includes(finding));
     let exit = exit(&read);
     if let Some(error) = &read.damage {
         let path = printable_path(file::shown(&options.file));

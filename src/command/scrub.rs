@@ -101,7 +101,7 @@ fn create(path: &Path) -> Result<NamedTempFile, Failure> {
         return Err(Failure::usage("cannot write to stdout; name a file"));
     }
     if fs::symlink_metadata(path).is_ok() {
-        return Err(taken(path));
+        return Err(exists(path));
     }
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -119,12 +119,12 @@ fn create(path: &Path) -> Result<NamedTempFile, Failure> {
 fn persist(written: NamedTempFile, path: &Path) -> Result<(), Failure> {
     match written.persist_noclobber(path) {
         Ok(_) => Ok(()),
-        Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Err(taken(path)),
+        Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Err(exists(path)),
         Err(failed) => Err(cannot_write(path, &failed.error)),
     }
 }
 
-fn taken(path: &Path) -> Failure {
+fn exists(path: &Path) -> Failure {
     Failure::usage(format!("{} exists; name another file", printable_path(path)))
 }
 

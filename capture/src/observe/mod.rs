@@ -3,11 +3,8 @@
 //!
 //! # Usage
 //!
-//! ```text
-//! observer.see(sighting)                   for every datagram, in the order of the recording while let Some(event) =
-//! observer.poll()  after each datagram, until `None` observer.finish()                        at the end of the
-//! recording; then poll again
-//! ```
+//! Call [`Observer::see`] for every datagram in the order of the recording, and after each datagram [`Observer::poll`] until
+//! it returns `None`. Call [`Observer::finish`] at the end of the recording, then poll again.
 //!
 //! # Law
 //!

@@ -278,7 +278,7 @@ impl<R: Read> Playback<R> {
         Ok(())
     }
 
-    fn take_events(&mut self) {
+    fn queue_events(&mut self) {
         while let Some(event) = self.observer.poll() {
             self.items.push_back(Item::Event(event));
         }
@@ -290,7 +290,7 @@ impl<R: Read> Playback<R> {
         self.is_own = run.is_some();
         let Some(run) = run else { return };
         self.observer.finish();
-        self.take_events();
+        self.queue_events();
         self.sessions.clear();
         self.items.push_back(Item::Start {
             wall: run.wall,

@@ -202,7 +202,7 @@ impl Writer {
             // Loaded before the last poll, so that no event is left.
             let is_last = self.shared.stop.load(Ordering::Acquire);
             while let Some(seen) = watcher.poll() {
-                self.take(&seen, clock.now());
+                self.record(&seen, clock.now());
             }
             for (at, level, text) in lines.try_iter() {
                 self.encode.log(at, level, &text, &mut self.block);
@@ -222,7 +222,7 @@ impl Writer {
         }
     }
 
-    fn take(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
+    fn record(&mut self, seen: &Seen<DecodedEvent>, now: Time) {
         let packets = match seen {
             Seen::Event(decoded) => packets_of(&decoded.event),
             Seen::Gap(_) => 0,

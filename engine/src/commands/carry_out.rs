@@ -187,12 +187,12 @@ impl Handle {
 
     /// Replaces the contents of a held message.
     fn edit(&self, wanted: &Edit, chosen: &mut Option<SessionId>) -> Outcome {
-        let waiting = self.find(wanted.place(), chosen)?;
-        let (data, warnings) = edited(wanted, &waiting, self.registry)?;
+        let message = self.find(wanted.place(), chosen)?;
+        let (data, warnings) = edited(wanted, &message, self.registry)?;
         self.ask(session::Command::Edit {
-            session: waiting.session,
-            dir: waiting.dir,
-            held: waiting.held,
+            session: message.session,
+            dir: message.dir,
+            held: message.held,
             data: data.into(),
         })?;
         Ok(ResultBody {
@@ -204,7 +204,7 @@ impl Handle {
 
 /// Returns the only held message at this place.
 fn only(list: &[HeldMessage], wanted: HeldPlace) -> Result<&HeldMessage, HeldError> {
-    let found: Vec<&HeldMessage> = list.iter().filter(|waiting| wanted.is_of(waiting)).collect();
+    let found: Vec<&HeldMessage> = list.iter().filter(|message| wanted.is_of(message)).collect();
     match found.as_slice() {
         [only] => Ok(only),
         [] => Err(HeldError::NotHeld(wanted.held)),
@@ -212,7 +212,7 @@ fn only(list: &[HeldMessage], wanted: HeldPlace) -> Result<&HeldMessage, HeldErr
             held: wanted.held,
             places: several
                 .iter()
-                .map(|waiting| (waiting.session, waiting.dir))
+                .map(|message| (message.session, message.dir))
                 .collect(),
         }),
     }
@@ -221,7 +221,7 @@ fn only(list: &[HeldMessage], wanted: HeldPlace) -> Result<&HeldMessage, HeldErr
 /// Returns the new bytes of a held message, and warnings about them.
 fn edited(
     wanted: &Edit,
-    waiting: &HeldMessage,
+    message: &HeldMessage,
     registry: &'static Registry,
 ) -> Result<(Vec<u8>, Vec<String>), MessageError> {
     let text = match wanted {
@@ -237,7 +237,7 @@ fn edited(
             hex: None,
             ..
         } => {
-            let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
+            let found = registry.known_message(message.proto, message.dir, &message.data);
             let found = found.ok_or(MessageError::Unknown)?;
             written(&found.def.name, Some(fields), registry)?
         }
@@ -246,10 +246,10 @@ fn edited(
             fields: None,
             hex: Some(hex),
             ..
-        } => return Ok((bytes(waiting.dir, waiting.vital, hex)?.data, Vec::new())),
+        } => return Ok((bytes(message.dir, message.vital, hex)?.data, Vec::new())),
         _ => return Err(MessageError::EditForm),
     };
-    message::edited(&text, waiting, registry)
+    message::edited(&text, message, registry)
 }
 
 /// Parses the message of an injection. Also returns warnings about it.

@@ -38,11 +38,11 @@ impl Injection {
 /// warnings.
 pub(super) fn edited(
     text: &str,
-    waiting: &HeldMessage,
+    message: &HeldMessage,
     registry: &'static Registry,
 ) -> Result<(Vec<u8>, Vec<String>), MessageError> {
     let (draft, warnings) = Draft::edit(text, registry).map_err(MessageError::Invalid)?;
-    let data = draft.edited(waiting.proto, waiting.dir, &waiting.data)?;
+    let data = draft.edited(message.proto, message.dir, &message.data)?;
     Ok((data, lines(&warnings)))
 }
 

@@ -183,8 +183,8 @@ impl Connection {
             if ready.readable && self.read().is_err() {
                 return End::Closed;
             }
-            self.take_lines();
-            self.take_events();
+            self.carry_out_lines();
+            self.render_events();
             if self.write().is_err() {
                 return End::Closed;
             }
@@ -250,7 +250,7 @@ impl Connection {
     }
 
     /// Carries out complete commands while there is room for their answers.
-    fn take_lines(&mut self) {
+    fn carry_out_lines(&mut self) {
         while self.output.len() < MAX_OUTPUT && !self.input.is_empty() {
             let Some(end) = self.input.iter().position(|byte| *byte == b'\n') else {
                 if self.input.len() > MAX_LINE {
@@ -360,7 +360,7 @@ impl Connection {
     }
 
     /// Renders events while there is room. Returns true if more may be pending.
-    fn take_events(&mut self) -> bool {
+    fn render_events(&mut self) -> bool {
         let Some(feed) = &mut self.feed else { return false };
         for _ in 0..BATCH {
             if self.output.len() >= MAX_OUTPUT {
@@ -407,7 +407,7 @@ impl Connection {
         let deadline = Instant::now() + LINGER;
         let mut has_more = true;
         while has_more || !self.output.is_empty() {
-            if has_more && !self.take_events() {
+            if has_more && !self.render_events() {
                 has_more = false;
                 if let (Some(_), Some(last)) = (&self.feed, self.shared.last.get()) {
                     self.output.extend_from_slice(last);

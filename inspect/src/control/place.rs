@@ -29,20 +29,20 @@ pub struct HeldPlace {
 impl HeldPlace {
     /// Returns the identity of a held message.
     #[must_use]
-    pub const fn from_held(waiting: &HeldMessage) -> Self {
+    pub const fn from_held(message: &HeldMessage) -> Self {
         Self {
-            held: waiting.held,
-            session: Some(waiting.session),
-            dir: Some(waiting.dir),
+            held: message.held,
+            session: Some(message.session),
+            dir: Some(message.dir),
         }
     }
 
     /// Returns true if the message has this number, and the session and direction if they are given.
     #[must_use]
-    pub fn is_of(&self, waiting: &HeldMessage) -> bool {
-        waiting.held == self.held
-            && self.session.is_none_or(|session| waiting.session == session)
-            && self.dir.is_none_or(|dir| waiting.dir == dir)
+    pub fn is_of(&self, message: &HeldMessage) -> bool {
+        message.held == self.held
+            && self.session.is_none_or(|session| message.session == session)
+            && self.dir.is_none_or(|dir| message.dir == dir)
     }
 }
 

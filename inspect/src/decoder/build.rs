@@ -61,7 +61,7 @@ pub(super) struct Build<'a> {
     reading: Reading,
     /// True if the receiver is known to be DDNet, which accepts payloads of any size. Other programs that use the same
     /// protocol refuse large payloads.
-    takes_all: bool,
+    accepts_any_size: bool,
 }
 
 impl<'a> Build<'a> {
@@ -75,9 +75,10 @@ impl<'a> Build<'a> {
         reading.is_refused = MessageOutcome::whole(datagram) == MessageOutcome::Refused;
         reading.sizes.received = datagram.received().map(<[u8]>::len);
         reading.sizes.sent.extend(datagram.sent().map(<[u8]>::len));
-        let takes_all = !reading.is_refused && decoder.is_to_ddnet(session, datagram.dir);
+        let accepts_any_size = !reading.is_refused && decoder.is_to_ddnet(session, datagram.dir);
         let notes = datagram.notes.iter();
-        let is_kept = |note: &Note| !(RefusedAck::is_reported_by(note) || takes_all && is_about_size(note));
+        let is_kept =
+            |note: &Note| !(RefusedAck::is_reported_by(note) || accepts_any_size && is_about_size(note));
         reading.notes.extend(notes.filter(is_kept));
         reading.more_notes = datagram.notes.overflowed();
         reading.is_cut = datagram.notes.contains(Code::CutByCapture);
@@ -87,13 +88,13 @@ impl<'a> Build<'a> {
             datagram,
             decoder,
             reading,
-            takes_all,
+            accepts_any_size,
         }
     }
 
     pub(super) fn read(mut self, scratch: &mut Scratch) -> Reading {
         let datagram = self.datagram;
-        self.take(scratch);
+        self.decode(scratch);
         if self.reading.is_bare() {
             let place = whole(self.at, self.session, datagram, &self.reading);
             let (shown, subscribers) = self.decoder.whole(place);
@@ -102,10 +103,10 @@ impl<'a> Build<'a> {
         self.reading
     }
 
-    fn take(&mut self, scratch: &mut Scratch) {
+    fn decode(&mut self, scratch: &mut Scratch) {
         let datagram = self.datagram;
         match datagram.packet(scratch) {
-            Some(Ok(packet)) => self.take_received(&packet),
+            Some(Ok(packet)) => self.decode_received(&packet),
             Some(Err(error)) => {
                 // The session core also checks the ack of a datagram whose payload it cannot read.
                 if let Some(refused) = RefusedAck::find(&datagram.notes) {
@@ -114,7 +115,9 @@ impl<'a> Build<'a> {
                 self.fail(error);
                 self.note_failure(error);
                 if let Some(session) = self.session {
-                    self.decoder.streams().said(session, datagram.dir, self.at);
+                    self.decoder
+                        .streams()
+                        .on_unreadable(session, datagram.dir, self.at);
                 }
             }
             None => {}
@@ -125,7 +128,7 @@ impl<'a> Build<'a> {
         }
         for (index, sent) in datagram.sent().enumerate() {
             match Packet::parse(datagram.proto, sent, scratch) {
-                Ok(packet) => self.take_sent(&packet, index),
+                Ok(packet) => self.decode_sent(&packet, index),
                 Err(error) => self.fail(error),
             }
         }
@@ -152,7 +155,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    fn take_received(&mut self, packet: &Packet<'_>) {
+    fn decode_received(&mut self, packet: &Packet<'_>) {
         let datagram = self.datagram;
         self.reading.header.flags = packet.header.flags;
         self.reading.header.num_chunks = packet.header.num_chunks;
@@ -163,7 +166,7 @@ impl<'a> Build<'a> {
         let seen = self.seen(packet, &stated);
         self.begin_stream(seen.as_ref());
         if datagram.is_unchanged() {
-            self.heard(0, packet);
+            self.record_sent(0, packet);
         }
         // The ranges of messages are positions in the payload.
         self.reading.bytes.extend_from_slice(packet.payload);
@@ -277,10 +280,10 @@ impl<'a> Build<'a> {
 
     /// Adds the parts of a sent datagram that the received datagram lacks: the forwarded ack, and messages inserted by
     /// the proxy. `index` is the position among the sent datagrams.
-    fn take_sent(&mut self, packet: &Packet<'_>, index: usize) {
+    fn decode_sent(&mut self, packet: &Packet<'_>, index: usize) {
         let (datagram, first) = (self.datagram, index == 0);
         let received = self.reading.sizes.received.is_some();
-        self.heard(index, packet);
+        self.record_sent(index, packet);
         if first {
             self.reading.header.ack_out = Some(packet.header.ack);
         }
@@ -357,10 +360,10 @@ impl<'a> Build<'a> {
     }
 
     /// Records a forwarded datagram. `index` is its position among the datagrams that the event sent.
-    fn heard(&mut self, index: usize, packet: &Packet<'_>) {
+    fn record_sent(&mut self, index: usize, packet: &Packet<'_>) {
         if let Some(session) = self.session {
             let streams = self.decoder.streams();
-            streams.heard((self.at, session), self.datagram, (index, packet));
+            streams.on_sent((self.at, session), self.datagram, (index, packet));
         }
     }
 
@@ -402,7 +405,7 @@ impl<'a> Build<'a> {
         } = &mut self.reading;
         for note in found.iter() {
             let is_known = notes.contains(&note)
-                || self.takes_all && is_about_size(&note)
+                || self.accepts_any_size && is_about_size(&note)
                 || messages.iter().any(|message| message.notes.contains(&note))
                 || *is_cut && note.code.has(Property::MayComeFromCut);
             if !is_known {

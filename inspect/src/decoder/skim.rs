@@ -78,7 +78,7 @@ impl Decoder {
             details: &mut details,
         };
         self.streams.begin(&seen, &mut found);
-        self.streams.heard((at, session), datagram, (0, packet));
+        self.streams.on_sent((at, session), datagram, (0, packet));
         for chunk in packet.chunks() {
             let piece = DecidedChunk {
                 chunk: &chunk,

@@ -63,7 +63,7 @@ impl std::error::Error for UnknownTopic {}
 impl Wanted {
     /// Returns true if the finding is selected and not ignored.
     #[must_use]
-    pub fn takes(&self, finding: &Finding) -> bool {
+    pub fn includes(&self, finding: &Finding) -> bool {
         let is_wanted = self.only.is_empty() || self.only.contains(&finding.topic);
         is_wanted && !self.ignored.iter().any(|one| one.covers(finding))
     }

@@ -84,6 +84,6 @@ fn findings_are_selected_by_their_code_and_ignored_by_their_side() {
         (vec![other], vec![ignored(own, Some(Side::Server))], false),
     ] {
         let wanted = Wanted { only, ignored };
-        assert_eq!(wanted.takes(&of_client), is_taken, "{wanted:?}");
+        assert_eq!(wanted.includes(&of_client), is_taken, "{wanted:?}");
     }
 }

@@ -89,7 +89,7 @@ pub(super) struct Stuck {
 
 impl Acks {
     /// Records the forwarded number of a vital message, even if the datagram was not sent.
-    pub(super) fn gave(&mut self, seq: Seq) {
+    pub(super) fn forwarded(&mut self, seq: Seq) {
         if self.top.is_none_or(|top| !seq.is_behind(top)) {
             self.top = Some(seq);
         }
@@ -98,7 +98,7 @@ impl Acks {
     /// Records a vital message that was sent to the receiver. `counts` is true if every receiver accepts the datagram.
     /// `is_ahead` is true if an earlier message is missing, so that the receiver cannot ack this message yet.
     pub(super) fn sent(&mut self, seq: Seq, at: Time, counts: bool, is_ahead: bool) {
-        self.gave(seq);
+        self.forwarded(seq);
         // Only a message ahead of a missing message causes a resend request, not the next message or a retransmission.
         if self.last.is_none_or(|last| !seq.is_behind(last.next())) {
             self.needless.caused(at);

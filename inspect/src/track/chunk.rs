@@ -43,7 +43,7 @@ impl Streams {
     pub(crate) fn made(&mut self, session: SessionId, dir: Dir, seq: Seq) {
         let (own, _) = self.stream_mut(session).both(dir);
         own.acks.is_shifted = true;
-        own.acks.gave(seq);
+        own.acks.forwarded(seq);
     }
 
     /// Records a chunk of the current datagram.
@@ -98,7 +98,7 @@ impl Streams {
         } = own.numbers.record(seq, piece.chunk.header.resend, seen.at);
         if let Some(out) = piece.seq_out {
             own.acks.is_shifted |= out != seq;
-            own.acks.gave(out);
+            own.acks.forwarded(out);
         }
         let expected = match order {
             Order::Ahead(expected) => Some(expected),

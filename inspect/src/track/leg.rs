@@ -82,7 +82,7 @@ impl SentToReceiver {
 
 impl Streams {
     /// Records a datagram that the proxy sent. `index` is its position among the datagrams that the event sent.
-    pub(crate) fn heard(
+    pub(crate) fn on_sent(
         &mut self,
         (at, session): (Time, SessionId),
         datagram: &Datagram,
@@ -108,7 +108,7 @@ impl Streams {
                 (false, false) => Doubt::None,
             },
         };
-        stream.heard(datagram, index, sent);
+        stream.on_sent(datagram, index, sent);
         self.expect_silence(session);
     }
 }
@@ -119,14 +119,14 @@ impl Stream {
         let (own, _) = self.both(datagram.dir);
         if datagram.leg != Some(datagram.dir.sender()) {
             own.heard.numbers.may_have(seq);
-            own.acks.gave(seq);
+            own.acks.forwarded(seq);
         }
         if datagram.received().is_some() {
             own.numbers.may_have(seq);
         }
     }
 
-    fn heard(&mut self, datagram: &Datagram, index: usize, sent: Sent) {
+    fn on_sent(&mut self, datagram: &Datagram, index: usize, sent: Sent) {
         let (at, dir) = (sent.at, datagram.dir);
         self.catch_up(at);
         if datagram.leg == Some(dir.sender()) {
@@ -167,7 +167,7 @@ impl Stream {
 
     fn record(&mut self, dir: Dir, sent: &Sent) {
         let (own, other) = self.both(dir);
-        other.silence.heard(sent.at);
+        other.silence.on_sent(sent.at);
         let mut new = None;
         for (seq, is_resent) in &sent.numbers {
             if sent.doubt == Doubt::Dropped {
@@ -184,7 +184,7 @@ impl Stream {
             new = Some(*seq).filter(|_| !is_resent).or(new);
         }
         if sent.doubt == Doubt::None {
-            other.own.shown(sent.ack, new, sent.at);
+            other.own.on_ack_sent(sent.ack, new, sent.at);
         }
     }
 }

@@ -56,7 +56,7 @@ impl Streams {
             .both(dir)
             .0
             .silence
-            .said(seen.at, packet.control().is_none());
+            .on_received(seen.at, packet.control().is_none());
         if seen.datagram.leg.is_some() {
             return expected;
         }
@@ -71,7 +71,7 @@ impl Streams {
             found.add(whole(seen, Code::KeepaliveLate), Fact::Silent { for_ });
         }
         if !stream.is_void {
-            stream.take_ack(seen, notes, found);
+            stream.record_ack(seen, notes, found);
             stream.look_for_missing(seen, notes, found);
             stream.look_for_repeat(seen, notes, found);
         }
@@ -285,7 +285,7 @@ impl Stream {
     }
 
     /// Records a valid ack and the resend flag of the same header, and adds notes about them.
-    fn take_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut NoteSink<'_>) {
+    fn record_ack(&mut self, seen: &Seen<'_>, notes: bool, found: &mut NoteSink<'_>) {
         let (at, header) = (seen.at, &seen.packet.header);
         let (own, other) = self.both(seen.datagram.dir);
         let is_rough = own.network.is_rough || other.heard.network.is_rough;
@@ -384,7 +384,7 @@ impl Stream {
         let chunks = seen.packet.control().is_none().then(|| seen.packet.chunks());
         let numbers = chunks.into_iter().flatten();
         let numbers = numbers.filter_map(|chunk| Some((chunk.header.vital?, chunk.header.resend)));
-        if let Some(unrepeated) = own.own.said(seen.at, numbers).filter(|_| notes) {
+        if let Some(unrepeated) = own.own.on_received(seen.at, numbers).filter(|_| notes) {
             found.add(whole(seen, Code::ResendMissing), Fact::Unrepeated(unrepeated));
         }
     }

@@ -113,7 +113,7 @@ impl SentMessages {
     }
 
     /// Records an ack that was sent to the peer. `with` is the number of a new message in the same datagram, if any.
-    pub(super) fn shown(&mut self, ack: Seq, with: Option<Seq>, at: Time) {
+    pub(super) fn on_ack_sent(&mut self, ack: Seq, with: Option<Seq>, at: Time) {
         if self.shown.is_some_and(|shown| ack.is_behind(shown)) {
             self.along(with);
             return;
@@ -178,7 +178,7 @@ impl SentMessages {
 
     /// Records a datagram of the peer. `numbers` are its vital numbers with their resend flags. Returns the oldest
     /// unacked message, once, if the peer should have retransmitted it by now.
-    pub(super) fn said(
+    pub(super) fn on_received(
         &mut self,
         at: Time,
         numbers: impl Iterator<Item = (Seq, bool)>,

@@ -33,7 +33,7 @@ pub(super) struct Silence {
 impl Silence {
     /// Records a datagram of the peer. `talks` is true if the datagram contains messages. Returns true if the silence
     /// before it was reported.
-    pub(super) fn said(&mut self, at: Time, talks: bool) -> bool {
+    pub(super) fn on_received(&mut self, at: Time, talks: bool) -> bool {
         let was_reported = self.is_reported;
         *self = Self {
             last: Some(at),
@@ -44,7 +44,7 @@ impl Silence {
     }
 
     /// Records a datagram sent to the peer.
-    pub(super) fn heard(&mut self, at: Time) {
+    pub(super) fn on_sent(&mut self, at: Time) {
         if self.last.is_some() && self.others < OTHERS {
             self.others += 1;
             self.enough = (self.others == OTHERS).then_some(at);
@@ -99,9 +99,9 @@ impl Streams {
     }
 
     /// Records an unreadable datagram of a peer, which still ends its silence.
-    pub(crate) fn said(&mut self, session: SessionId, dir: Dir, at: Time) {
+    pub(crate) fn on_unreadable(&mut self, session: SessionId, dir: Dir, at: Time) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
-            stream.both(dir).0.silence.said(at, false);
+            stream.both(dir).0.silence.on_received(at, false);
         }
     }
 }

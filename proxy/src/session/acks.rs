@@ -65,7 +65,7 @@ impl RestartedNumbers {
     }
 
     /// Records an ack that is outside the old window. Returns true if it is inside the new one.
-    pub fn takes(&mut self, dir: Dir, ack: Seq) -> bool {
+    pub fn accepts(&mut self, dir: Dir, ack: Seq) -> bool {
         let window = &mut self.0[dir];
         let is_valid = window.check(ack).is_ok();
         if is_valid {

@@ -175,7 +175,7 @@ impl Hold {
     }
 
     /// Counts the bytes of a message, and assigns a number if it has none.
-    fn take_in(&mut self, held: &mut Held) -> Option<HeldId> {
+    fn number(&mut self, held: &mut Held) -> Option<HeldId> {
         self.bytes += held.data.len();
         if held.id.is_none() {
             self.last_id += 1;
@@ -185,13 +185,13 @@ impl Hold {
     }
 
     pub(crate) fn push_ordered(&mut self, mut held: Held) -> Option<HeldId> {
-        let id = self.take_in(&mut held);
+        let id = self.number(&mut held);
         self.ordered.push_back(held);
         id
     }
 
     pub(crate) fn push_free(&mut self, mut held: Held) -> Option<HeldId> {
-        let id = self.take_in(&mut held);
+        let id = self.number(&mut held);
         self.free.push(held);
         id
     }
@@ -212,7 +212,7 @@ impl Hold {
         until: Time,
         mut held: Held,
     ) -> Option<HeldId> {
-        let id = self.take_in(&mut held);
+        let id = self.number(&mut held);
         self.overtaken.push(Overtaken {
             group,
             tick,
@@ -226,7 +226,7 @@ impl Hold {
 
     /// Holds a message together with the last message of the group: both are parts of the same snapshot.
     pub(crate) fn push_joined(&mut self, group: u32, until: Time, mut held: Held) -> Option<HeldId> {
-        let id = self.take_in(&mut held);
+        let id = self.number(&mut held);
         let joined = Overtaken {
             group,
             tick: None,

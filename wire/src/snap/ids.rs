@@ -146,7 +146,7 @@ impl Ids {
         mut reused: impl FnMut(Reused),
     ) {
         let last = self.last.replace(tick).unwrap_or(tick);
-        if self.declared.take(snapshot, 0) {
+        if self.declared.replace(snapshot, 0) {
             self.declare(snapshot, registry, proto);
         }
         for group in &mut self.groups {
@@ -205,7 +205,7 @@ impl Group {
     /// Records the items of one type in a snapshot, and reports reused ids. `last` is the tick of the previous
     /// snapshot.
     fn follow(&mut self, (last, tick): (i32, i32), snapshot: &Snapshot, reused: &mut impl FnMut(Reused)) {
-        if !self.block.take(snapshot, self.kind) {
+        if !self.block.replace(snapshot, self.kind) {
             return;
         }
         std::mem::swap(&mut self.forms, &mut self.before);
@@ -253,7 +253,7 @@ impl Group {
 
 impl Block {
     /// Replaces the block with the items of a type. Returns false if nothing changed.
-    fn take(&mut self, snapshot: &Snapshot, kind: u16) -> bool {
+    fn replace(&mut self, snapshot: &Snapshot, kind: u16) -> bool {
         let (ids, ints) = snapshot.block(kind);
         if self.ints == ints && ids.clone().eq(self.ids.iter().copied()) {
             return false;

@@ -79,7 +79,7 @@ fn a_wrong_message_is_refused_with_the_cause() {
     }
 }
 
-fn waiting(session: u32, dir: Dir, held: u32, proto: Proto, data: Vec<u8>) -> HeldMessage {
+fn held_message(session: u32, dir: Dir, held: u32, proto: Proto, data: Vec<u8>) -> HeldMessage {
     HeldMessage {
         session: SessionId(session),
         dir,
@@ -95,7 +95,7 @@ fn waiting(session: u32, dir: Dir, held: u32, proto: Proto, data: Vec<u8>) -> He
 
 #[test]
 fn a_held_message_is_named_by_its_number_and_by_its_place_if_needed() {
-    let held = |session, dir, held| waiting(session, dir, held, Proto::V7, Vec::new());
+    let held = |session, dir, held| held_message(session, dir, held, Proto::V7, Vec::new());
     let list = [
         held(1, Dir::C2s, 1),
         held(1, Dir::S2c, 1),
@@ -132,7 +132,7 @@ fn a_held_message_is_edited_in_each_form() {
         draft("c2s cl_say{team: 1, message: \"one\"}"),
         draft("c2s cl_say{team: 1, message: \"two\"}"),
     );
-    let held = waiting(1, Dir::C2s, 1, Proto::Ddnet, one);
+    let held = held_message(1, Dir::C2s, 1, Proto::Ddnet, one);
     let hex: String = two.iter().map(|byte| format!("{byte:02x}")).collect();
     let edit = |line: Value| {
         let wanted = serde_json::from_value(line).unwrap();
@@ -166,7 +166,7 @@ fn a_held_message_is_edited_in_each_form() {
         let found = edit(line.clone()).unwrap_err();
         assert!(found.starts_with(why), "{line}: {found}");
     }
-    let unknown = waiting(1, Dir::C2s, 1, Proto::Ddnet, vec![0x7f]);
+    let unknown = held_message(1, Dir::C2s, 1, Proto::Ddnet, vec![0x7f]);
     let wanted = serde_json::from_value(json!({"held": 1, "fields": {}})).unwrap();
     assert_eq!(
         edited(&wanted, &unknown, registry).unwrap_err().to_string(),

@@ -88,13 +88,13 @@ pub struct WaitingBody {
 impl WaitingBody {
     /// Returns a held message with its name and fields, decoded with these definitions.
     #[must_use]
-    pub(super) fn decoded(waiting: &HeldMessage, registry: &Registry, secrets: Secrets) -> Self {
-        let mut body = Self::from(waiting);
-        let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
+    pub(super) fn decoded(message: &HeldMessage, registry: &Registry, secrets: Secrets) -> Self {
+        let mut body = Self::from(message);
+        let found = registry.known_message(message.proto, message.dir, &message.data);
         if let Some(found) = found {
             let (mut decoded, mut json) = (Decoded::new(), String::new());
-            decoded.read(found.def, &waiting.data, found.body);
-            let source = Source::Bytes(&waiting.data);
+            decoded.read(found.def, &message.data, found.body);
+            let source = Source::Bytes(&message.data);
             Records::new(decoded.records()).json(found.def, source, secrets, &mut json);
             body.name = Some(found.def.name.to_string().into());
             body.fields = RawValue::from_string(json).ok();
@@ -104,17 +104,17 @@ impl WaitingBody {
 }
 
 impl From<&HeldMessage> for WaitingBody {
-    fn from(waiting: &HeldMessage) -> Self {
+    fn from(message: &HeldMessage) -> Self {
         Self {
-            session: waiting.session.0,
-            dir: Word(waiting.dir),
-            proto: Word(waiting.proto),
-            held: waiting.held.0,
-            vital: waiting.vital,
-            rule: waiting.rule.clone(),
-            until: waiting.until.map(seconds),
-            edited: waiting.edited,
-            hex: Hex(waiting.data.clone()),
+            session: message.session.0,
+            dir: Word(message.dir),
+            proto: Word(message.proto),
+            held: message.held.0,
+            vital: message.vital,
+            rule: message.rule.clone(),
+            until: message.until.map(seconds),
+            edited: message.edited,
+            hex: Hex(message.data.clone()),
             name: None,
             fields: None,
         }

@@ -101,7 +101,7 @@ impl Acks {
 
     /// Records a datagram after an ACCEPT during the session. Returns the ack to check, which is `None` if it acks
     /// restarted numbers, and true if the datagram shows that the server has restarted its numbers.
-    fn see_anew(&mut self, dir: Dir, ack: Option<Seq>, sent: &[Seq]) -> (Option<Seq>, bool) {
+    fn restarted(&mut self, dir: Dir, ack: Option<Seq>, sent: &[Seq]) -> (Option<Seq>, bool) {
         let Some(anew) = &mut self.anew else {
             return (ack, false);
         };
@@ -116,13 +116,13 @@ impl Acks {
         sent.iter().for_each(|number| anew.sent(dir, *number));
         let window = self.numbers[dir.reverse()].window;
         let is_odd = |ack: Seq| window.is_some_and(|window| window.check(ack).is_err());
-        let ack = ack.filter(|ack| !(is_odd(*ack) && anew.takes(dir.reverse(), *ack)));
+        let ack = ack.filter(|ack| !(is_odd(*ack) && anew.accepts(dir.reverse(), *ack)));
         (ack, false)
     }
 
     /// Records the ack and the vital sequence numbers of a datagram. `is_cut` is true if the recording has truncated
     /// it.
-    pub(super) fn see(
+    pub(super) fn record(
         &mut self,
         at: Time,
         dir: Dir,
@@ -130,7 +130,7 @@ impl Acks {
         sent: &[Seq],
         is_cut: bool,
     ) -> Finding {
-        let (ack, is_restart) = self.see_anew(dir, ack, sent);
+        let (ack, is_restart) = self.restarted(dir, ack, sent);
         let Self {
             numbers,
             began,

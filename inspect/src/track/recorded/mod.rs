@@ -89,7 +89,7 @@ impl RecordedSession {
         }
         self.look_for_slot(proto, dir, role);
         let is_cut = is_cut && role.is_short;
-        let finding = self.acks.see(at, dir, role.ack, &role.numbers, is_cut);
+        let finding = self.acks.record(at, dir, role.ack, &role.numbers, is_cut);
         Judgement {
             token,
             ack: finding.odd,

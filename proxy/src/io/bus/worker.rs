@@ -120,7 +120,7 @@ impl<S: Stage> Worker<S> {
     pub fn turn(&mut self) -> bool {
         loop {
             match self.queue.try_recv() {
-                Ok((ordinal, event)) => self.take(ordinal, event),
+                Ok((ordinal, event)) => self.process(ordinal, event),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => {
                     self.ring.counts.finished.store(true, Ordering::Release);
@@ -130,7 +130,7 @@ impl<S: Stage> Worker<S> {
         }
     }
 
-    fn take(&mut self, ordinal: u64, event: Event) {
+    fn process(&mut self, ordinal: u64, event: Event) {
         let size = size_of_event(&event);
         let is_awaited = is_awaited(&event);
         self.ring.counts.queued.fetch_sub(size, Ordering::Relaxed);

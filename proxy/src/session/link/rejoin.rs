@@ -150,7 +150,7 @@ impl Link {
     pub(super) fn fits_anew(&mut self, from: Side, ack: Seq) -> bool {
         let acked = Dir::from_sender(from).reverse();
         let anew = self.online().and_then(|online| online.anew.as_mut());
-        anew.is_some_and(|anew| anew.takes(acked, ack))
+        anew.is_some_and(|anew| anew.accepts(acked, ack))
     }
 
     /// Returns true if a server that received an ACCEPT in the session has restarted its sequence numbers: it
