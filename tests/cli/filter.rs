@@ -44,7 +44,7 @@ fn a_filter_takes_the_number_of_a_datagram_in_the_file_or_the_run() {
     assert_eq!(count("frame == 1 and ctrl.token"), 1);
     run(&["grep", "frame == 0 or frame > 100000", path], 1);
     // In a proxy's recording the messages are numbered by its packets, and most events have two packets.
-    let own = "tui/tests/ui/proxied.pcapng";
+    let own = "tui/src/tests/proxied.pcapng";
     let (all, _) = run(&["grep", "-c", "c2s or s2c", own], 0);
     let (odd, _) = run(&["grep", "-c", "frame % 2 == 1", own], 0);
     assert!(

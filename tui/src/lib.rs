@@ -21,6 +21,8 @@ pub mod command;
 pub mod keymap;
 pub mod request;
 mod screen;
+#[cfg(test)]
+mod tests;
 pub mod theme;
 pub mod update;
 pub mod view;

@@ -80,7 +80,7 @@ fn check(bytes: &[u8], format: Format, step: u64, shown: impl Fn(&Event) -> Opti
 fn own() -> Vec<u8> {
     fs::read(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../tui/tests/ui/proxied.pcapng"
+        "/../tui/src/tests/proxied.pcapng"
     ))
     .unwrap()
 }

@@ -1,0 +1,21 @@
+//! The terminal UI on a terminal in memory, over recorded sessions.
+
+mod actions;
+mod colours;
+mod feed;
+mod held;
+mod keys;
+mod ladder;
+mod list;
+mod live;
+mod log;
+mod losses;
+mod messages;
+mod orders;
+mod panic;
+mod proxied;
+mod rules;
+mod sessions;
+mod stats;
+mod timeline;
+mod tour;
