@@ -9,7 +9,7 @@ use crate::gist;
 #[derive(Debug)]
 pub struct DecodedHeld {
     /// The held message.
-    pub waiting: HeldMessage,
+    pub message: HeldMessage,
     /// The definition; `None` if unknown.
     pub def: Option<&'static Def>,
     /// The name; `unknown` without a definition.
@@ -22,20 +22,20 @@ pub struct DecodedHeld {
 impl DecodedHeld {
     /// Decodes a held message.
     #[must_use]
-    pub fn read(waiting: HeldMessage, registry: &'static Registry, secrets: Secrets) -> Self {
-        let found = registry.known_message(waiting.proto, waiting.dir, &waiting.data);
+    pub fn read(message: HeldMessage, registry: &'static Registry, secrets: Secrets) -> Self {
+        let found = registry.known_message(message.proto, message.dir, &message.data);
         let mut fields = Decoded::new();
         let def = found.map(|found| {
-            fields.read(found.def, &waiting.data, found.body);
+            fields.read(found.def, &message.data, found.body);
             found.def
         });
-        let source = Source::Bytes(&waiting.data);
+        let source = Source::Bytes(&message.data);
         let gist = def.map_or_else(String::new, |def| {
             gist::line(fields.view(), def, source, secrets, None)
         });
         let name = def.map_or_else(|| "unknown".to_owned(), |def| def.name.to_string());
         Self {
-            waiting,
+            message,
             def,
             name,
             gist,

@@ -174,7 +174,7 @@ impl MessageForm {
     pub fn edit(held: &DecodedHeld, secrets: Secrets, registry: &'static Registry) -> Option<Self> {
         let def = held.def?;
         let view = held.fields().view();
-        let source = Source::Bytes(&held.waiting.data);
+        let source = Source::Bytes(&held.message.data);
         let fields = simple(def).filter_map(|(number, field)| {
             let record = view.parts(None).find(|record| record.field == number)?;
             // A secret that the user does not type remains unchanged.
@@ -185,7 +185,7 @@ impl MessageForm {
             };
             Some(FormField::new(field, value))
         });
-        let target = Target::Edit(Box::new(held.waiting.clone()));
+        let target = Target::Edit(Box::new(held.message.clone()));
         Some(Self::new(target, held.name.clone(), fields.collect(), registry))
     }
 
@@ -245,14 +245,14 @@ impl MessageForm {
     /// # Errors
     /// The bytes cannot be built, or the form is not about a held message.
     pub fn late(&self, registry: &'static Registry) -> Result<Made, FormError> {
-        let Target::Edit(waiting) = &self.target else {
+        let Target::Edit(held) = &self.target else {
             return Err(FormError::Late);
         };
         let (draft, _) = Draft::edit(&self.text(), registry).map_err(|_| FormError::Late)?;
-        let data = draft.edited(waiting.proto, waiting.dir, &waiting.data);
+        let data = draft.edited(held.proto, held.dir, &held.data);
         Ok(Made {
-            dir: waiting.dir,
-            vital: waiting.vital,
+            dir: held.dir,
+            vital: held.vital,
             data: data.map_err(|_| FormError::Late)?,
         })
     }
@@ -265,9 +265,9 @@ impl MessageForm {
     fn checked(&self, registry: &'static Registry) -> Result<(), FormError> {
         let text = self.text();
         match &self.target {
-            Target::Edit(waiting) => {
+            Target::Edit(held) => {
                 let (draft, _) = Draft::edit(&text, registry).map_err(SyntaxError::from)?;
-                draft.edited(waiting.proto, waiting.dir, &waiting.data)?;
+                draft.edited(held.proto, held.dir, &held.data)?;
             }
             Target::Inject(..) => {
                 Draft::inject(&text, registry).map_err(SyntaxError::from)?;

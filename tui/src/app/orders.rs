@@ -81,9 +81,9 @@ impl App {
         let Some(Overlay::Form(form)) = &mut self.dialog.overlay else {
             return;
         };
-        if let Target::Edit(waiting) = &form.target
+        if let Target::Edit(held) = &form.target
             && !form.is_late
-            && self.queue.now(waiting).is_none()
+            && self.queue.now(held).is_none()
         {
             form.is_late = true;
         }

@@ -20,14 +20,14 @@ pub struct Queue {
 impl Queue {
     /// Sets the messages that are held now. Keeps the selection.
     pub fn set(&mut self, list: Vec<HeldMessage>, registry: &'static Registry, secrets: Secrets) {
-        let selected = self.selected().map(|held| key(&held.waiting));
-        let read = |waiting| DecodedHeld::read(waiting, registry, secrets);
+        let selected = self.selected().map(|held| key(&held.message));
+        let read = |held| DecodedHeld::read(held, registry, secrets);
         self.list = list.into_iter().map(read).collect();
         self.cursor.set_len(self.list.len());
         let place = self
             .list
             .iter()
-            .position(|held| Some(key(&held.waiting)) == selected);
+            .position(|held| Some(key(&held.message)) == selected);
         if let Some(place) = place {
             self.cursor.select(place);
         }
@@ -35,8 +35,8 @@ impl Queue {
 
     /// Returns the current state of a held message; `None` if it is no longer held.
     #[must_use]
-    pub fn now(&self, waiting: &HeldMessage) -> Option<&DecodedHeld> {
-        self.list.iter().find(|held| key(&held.waiting) == key(waiting))
+    pub fn now(&self, message: &HeldMessage) -> Option<&DecodedHeld> {
+        self.list.iter().find(|held| key(&held.message) == key(message))
     }
 
     /// Returns the selected message.
@@ -46,7 +46,7 @@ impl Queue {
     }
 }
 
-fn key(waiting: &HeldMessage) -> (u32, u32, bool) {
-    let is_c2s = waiting.dir == teetap_wire::Dir::C2s;
-    (waiting.session.0, waiting.held.0.get(), is_c2s)
+fn key(held: &HeldMessage) -> (u32, u32, bool) {
+    let is_c2s = held.dir == teetap_wire::Dir::C2s;
+    (held.session.0, held.held.0.get(), is_c2s)
 }

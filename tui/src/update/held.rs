@@ -38,7 +38,7 @@ pub(super) fn intercept(app: &mut App) -> Result<(), Refused> {
 fn selected(app: &App) -> Result<&HeldMessage, HeldError> {
     let held = app.queue.selected();
     let held = held.ok_or_else(|| HeldError::Nothing(app.dialog.keymap.hint(crate::Action::Intercept)))?;
-    Ok(&held.waiting)
+    Ok(&held.message)
 }
 
 /// Releases the selected message.
@@ -51,7 +51,7 @@ pub(super) fn release(app: &mut App) -> Result<(), Refused> {
 pub(super) fn release_all(app: &mut App) -> Result<(), Refused> {
     selected(app)?;
     let held = app.queue.list.iter();
-    let all: Vec<_> = held.map(|held| HeldPlace::from_held(&held.waiting)).collect();
+    let all: Vec<_> = held.map(|held| HeldPlace::from_held(&held.message)).collect();
     for place in all {
         app.ask(Command::Release(place))?;
     }

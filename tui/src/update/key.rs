@@ -123,13 +123,13 @@ fn submit(app: &mut App, form: MessageForm) {
     }
     let text = form.text();
     let result: Result<(), Refused> = match &form.target {
-        Target::Edit(waiting) if form.is_late => {
-            let session = waiting.session;
+        Target::Edit(held) if form.is_late => {
+            let session = held.session;
             let message = form.late(app.registry).map_err(Refused::from);
             message.and_then(|message| Ok(app.ask(Command::Inject(Inject::bytes(session, &message)))?))
         }
-        Target::Edit(waiting) => {
-            let place = HeldPlace::from_held(waiting);
+        Target::Edit(held) => {
+            let place = HeldPlace::from_held(held);
             app.ask(Command::Edit(Edit::text(place, &text)))
                 .map_err(Refused::from)
         }

@@ -22,14 +22,14 @@ const MOST: usize = 24;
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut MessageForm) -> Option<Position> {
     let theme = app.look.theme;
     let title = match &form.target {
-        Target::Edit(waiting) => {
-            let left = app.queue.now(waiting).and_then(|held| held.waiting.until);
+        Target::Edit(held) => {
+            let left = app.queue.now(held).and_then(|now| now.message.until);
             let left = match left {
                 Some(until) => format!("  {:.1} s left", (until - app.run.now).as_secs_f64()),
                 None if form.is_late => ": no longer held, Enter sends it as a new message".to_owned(),
                 None => String::new(),
             };
-            format!("edit held {} {}{left}", waiting.held.0, form.message)
+            format!("edit held {} {}{left}", held.held.0, form.message)
         }
         Target::Inject(dir, _) => {
             let every = form

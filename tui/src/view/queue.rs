@@ -38,19 +38,19 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
 }
 
 fn line<'a>(held: &'a DecodedHeld, app: &App) -> Line<'a> {
-    let (theme, waiting) = (app.look.theme, &held.waiting);
+    let (theme, message) = (app.look.theme, &held.message);
     // Time until the message is released automatically.
-    let left = match waiting.until {
+    let left = match message.until {
         Some(until) => format!("{:>5.1}s", (until - app.run.now).as_secs_f64()),
         None => " soon ".to_owned(),
     };
-    let direction = theme.direction(waiting.dir);
-    let edited = if waiting.edited { "edited " } else { "" };
+    let direction = theme.direction(message.dir);
+    let edited = if message.edited { "edited " } else { "" };
     Line::from(vec![
         Span::styled(format!("{left:>8} "), theme.warning()),
-        Span::styled(format!("#{:<3}", waiting.session.0), theme.quiet()),
-        Span::styled(row::arrow(waiting.dir, None), direction),
-        Span::raw(format!(" {:<8}", format!("held {}", waiting.held.0))),
+        Span::styled(format!("#{:<3}", message.session.0), theme.quiet()),
+        Span::styled(row::arrow(message.dir, None), direction),
+        Span::raw(format!(" {:<8}", format!("held {}", message.held.0))),
         Span::styled(format!("{:<18} ", held.name), theme.name_of(direction)),
         Span::styled(edited, theme.action()),
         Span::raw(held.gist.as_str()),
