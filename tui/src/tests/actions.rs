@@ -6,7 +6,7 @@ use teetap_proxy::session::{Level, Time};
 
 use super::{
     feed::{draw, press},
-    live::{rule, waiting},
+    live::{held_message, rule},
     proxied,
 };
 use crate::{
@@ -33,8 +33,8 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     ];
     app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(rules)));
     let held = vec![
-        waiting(1, "cl_say{mode: all, message: \"one\"}"),
-        waiting(2, "cl_say{mode: team, message: \"two\"}"),
+        held_message(1, "cl_say{mode: all, message: \"one\"}"),
+        held_message(2, "cl_say{mode: team, message: \"two\"}"),
     ];
     app.answer(&Command::Held { session: None }.into(), Ok(Reply::Held(held)));
     draw(&mut app, size);
@@ -74,7 +74,7 @@ fn effects(app: &mut App, (width, height): (u16, u16)) -> Effects {
 }
 
 /// Returns the action to apply first, so that there is room to move.
-fn before(action: Action) -> Option<Action> {
+fn action_before(action: Action) -> Option<Action> {
     Some(match action {
         Action::Down | Action::PageDown | Action::Last => Action::First,
         Action::Up | Action::PageUp | Action::First => Action::Last,
@@ -95,7 +95,7 @@ fn no_key_is_without_an_effect() {
                         continue;
                     }
                     let mut app = populated(*view, *pane, size);
-                    if let Some(before) = before(entry.action) {
+                    if let Some(before) = action_before(entry.action) {
                         update(&mut app, before);
                         app.dialog.status = None;
                     }
@@ -178,7 +178,7 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
             let mut app = proxied::app();
             app.panes.show(*from);
             draw(&mut app, size);
-            choose(&mut app, to.name());
+            run_help_row(&mut app, to.name());
             assert_eq!(app.panes.view, *to, "from {from:?}");
             // Esc returns to the messages.
             press(&mut app, "esc");
@@ -200,7 +200,7 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
         ("inject", "inject "),
         ("search", "search "),
     ] {
-        choose(&mut app, name);
+        run_help_row(&mut app, name);
         let screen = draw(&mut app, size);
         let last = screen.lines().last().unwrap().to_owned();
         assert!(last.trim_start_matches('"').starts_with(lead), "{name}: {last}");
@@ -210,14 +210,14 @@ fn the_help_the_arrows_enter_and_esc_reach_every_view_and_every_pane() {
         press(&mut app, "up");
     }
     for name in ["rule-from-row", "copy", "save", "fold", "session"] {
-        choose(&mut app, name);
+        run_help_row(&mut app, name);
         assert!(app.dialog.overlay.is_some(), "{name}: {:?}", app.dialog.status);
         press(&mut app, "esc");
     }
 }
 
 /// Runs a row of the help with the arrow keys.
-fn choose(app: &mut App, name: &str) {
+fn run_help_row(app: &mut App, name: &str) {
     press(app, "?");
     let rows = crate::app::help::rows(&app.dialog.keymap, app.panes.focus);
     let place = rows.iter().position(|row| row.name == name).unwrap();

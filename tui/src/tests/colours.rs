@@ -12,7 +12,7 @@ use teetap_proxy::session::{Level, Time};
 use teetap_wire::Dir;
 
 use super::{
-    feed::{blank, of_recording, press, type_text},
+    feed::{blank, press, replayed, type_text},
     live::{with_held, with_rules},
     proxied,
 };
@@ -21,7 +21,7 @@ use crate::{App, Theme, app::View, view};
 const SIZE: (u16, u16) = (110, 24);
 
 /// Returns the colours and modifiers of a style; empty for the terminal's own.
-fn name(style: Style) -> String {
+fn style_name(style: Style) -> String {
     let colours = [("", style.fg), ("on ", style.bg)];
     let set = colours
         .into_iter()
@@ -46,7 +46,7 @@ fn painted(app: &mut App) -> String {
         let mut line = String::new();
         for x in 0..SIZE.0 {
             let Some(cell) = buffer.cell((x, y)) else { continue };
-            let style = name(cell.style());
+            let style = style_name(cell.style());
             if style != last {
                 line.push_str(if last.is_empty() { "" } else { "⟩" });
                 if !style.is_empty() {
@@ -83,7 +83,7 @@ fn a_log_line_has_the_style_of_its_level() {
 
 #[test]
 fn rows_with_notes_and_marked_bytes_have_their_styles() {
-    let mut app = of_recording("rich-dd16");
+    let mut app = replayed("rich-dd16");
     press(&mut app, "/");
     type_text(&mut app, "sv_");
     press(&mut app, "enter tab right");
@@ -137,7 +137,7 @@ fn each_theme_has_its_styles() {
             ("title", of.title(true)),
             ("title elsewhere", of.title(false)),
         ] {
-            let _infallible = writeln!(text, "{theme} {what}: {}", name(style));
+            let _infallible = writeln!(text, "{theme} {what}: {}", style_name(style));
         }
     }
     insta::assert_snapshot!("styles-themes", text);

@@ -45,7 +45,7 @@ pub(super) fn events(name: &str) -> Vec<Arc<DecodedEvent>> {
 
 /// Returns a screen with a recorded session of 0.7.
 pub(super) fn recorded() -> App {
-    of_recording("tw07-session")
+    replayed("tw07-session")
 }
 
 /// Returns a screen without traffic.
@@ -54,7 +54,7 @@ pub(super) fn blank() -> App {
 }
 
 /// Returns a screen with a recording.
-pub(super) fn of_recording(name: &str) -> App {
+pub(super) fn replayed(name: &str) -> App {
     let mut app = blank();
     for decoded in events(name) {
         app.push(&decoded);

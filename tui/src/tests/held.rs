@@ -6,7 +6,7 @@ use teetap_wire::Dir;
 
 use super::{
     feed::{SIZES, draw, press, type_text},
-    live::{live, requests, rule, waiting, with_held},
+    live::{held_message, live, requests, rule, with_held},
 };
 use crate::{
     App,
@@ -134,7 +134,7 @@ fn a_held_message_is_edited_in_a_form() {
 }
 
 /// Changes the text of the first held message in its form.
-fn edited() -> App {
+fn with_edited_form() -> App {
     let mut app = with_held();
     draw(&mut app, (80, 24));
     press(&mut app, "e down down ctrl-u");
@@ -144,7 +144,7 @@ fn edited() -> App {
 
 #[test]
 fn the_form_of_a_held_message_shows_the_time_that_is_left() {
-    let mut app = edited();
+    let mut app = with_edited_form();
     assert!(draw(&mut app, (80, 24)).contains("── edit held 1 cl_say  8.5 s left ──"));
     app.tick(Time(18_000_000));
     assert!(app.terminal.changed);
@@ -153,11 +153,11 @@ fn the_form_of_a_held_message_shows_the_time_that_is_left() {
 
 #[test]
 fn what_is_typed_outlives_the_time_of_a_held_message() {
-    let mut app = edited();
+    let mut app = with_edited_form();
     // Only the second message is still held.
     app.answer(
         &Command::Held { session: None }.into(),
-        Ok(Reply::Held(vec![waiting(2, CL_SAY_TWO)])),
+        Ok(Reply::Held(vec![held_message(2, CL_SAY_TWO)])),
     );
     let screen = draw(&mut app, (80, 24));
     assert!(
@@ -189,7 +189,7 @@ fn what_is_typed_outlives_the_time_of_a_held_message() {
 #[test]
 fn a_form_that_is_refused_is_opened_again() {
     for (is_late, again) in [(false, true), (true, true)] {
-        let mut app = edited();
+        let mut app = with_edited_form();
         if is_late {
             app.answer(
                 &Command::Held { session: None }.into(),

@@ -68,7 +68,7 @@ fn a_resend_is_tied_to_its_original() {
 
 #[test]
 fn missing_numbers_and_missed_events_have_lines() {
-    let mut app = proxied::part(0);
+    let mut app = proxied::with_events(0);
     for decoded in proxied::events() {
         // The client never receives the messages of one datagram.
         let reading = decoded.reading.as_ref();
@@ -98,7 +98,7 @@ fn the_next_session_is_shown_and_without_one_the_view_says_how_to_begin() {
     press(&mut app, "s");
     assert_eq!(app.sessions.shown(), Some(SessionId(2)));
 
-    let mut app = proxied::part(0);
+    let mut app = proxied::with_events(0);
     press(&mut app, "4 s");
     let screen = draw(&mut app, (80, 24));
     assert!(screen.contains("connect 127.0.0.1:8303"), "{screen}");

@@ -6,7 +6,7 @@ use teetap_inspect::reading::MessageOutcome;
 use teetap_proxy::session::{Action, Level, SessionId, Time};
 
 use super::{
-    feed::{SIZES, blank, draw, events, of_recording, press, recorded},
+    feed::{SIZES, blank, draw, events, press, recorded, replayed},
     proxied,
 };
 use crate::{
@@ -198,7 +198,7 @@ fn a_frozen_list_stays_while_traffic_goes_on() {
 
 #[test]
 fn only_rows_with_warnings_are_shown_with_their_counts() {
-    let mut app = of_recording("npm-to-dd16");
+    let mut app = replayed("npm-to-dd16");
     assert!(app.run.meter.lint_count() > 0);
     app.gap(5);
     press(&mut app, "L");
@@ -395,7 +395,7 @@ fn the_counts_of_warnings_say_which_part_they_are_about() {
         screen.contains(" no warnings in the part of the recording that is listed "),
         "{screen}"
     );
-    let mut app = of_recording("npm-to-dd16");
+    let mut app = replayed("npm-to-dd16");
     press(&mut app, "L");
     let whole = draw(&mut app, (80, 24));
     assert!(whole.contains(" warnings by code:  "), "{whole}");
@@ -426,7 +426,7 @@ fn the_session_that_is_picked_is_on_the_first_line() {
 }
 
 /// Returns the texts of the listed rows that are not about messages.
-fn others(app: &mut App) -> Vec<String> {
+fn other_rows(app: &mut App) -> Vec<String> {
     let rows = app.messages.history.numbers();
     press(app, "g");
     let height = u16::try_from(rows.end - rows.start).unwrap() + 10;
@@ -456,13 +456,13 @@ fn a_filter_shows_notices_of_sessions_with_a_message_that_passes() {
     app.log(Time(2_000_000), Level::Info, "the server answers");
     app.log(Time(2_000_000), Level::Warning, "the disk is full");
     app.gap(3);
-    let all = others(&mut app);
+    let all = other_rows(&mut app);
     let of = |start: &str| all.iter().filter(|line| line.contains(start)).count();
     assert!(of("#1") > 2 && of("#2") > 2 && of("teetap: ") == 2, "{all:#?}");
 
     // Only session #2 has a message of this name.
     app.set_filter("sess.id == 2 and cl_say").unwrap();
-    let shown = others(&mut app);
+    let shown = other_rows(&mut app);
     assert!(
         shown.iter().any(|line| line.starts_with("#2  session closed")),
         "{shown:#?}"
@@ -488,13 +488,13 @@ fn a_filter_shows_notices_of_sessions_with_a_message_that_passes() {
 
     // Messages of a later session with the same number do not count.
     app.set_filter("sv_motd").unwrap();
-    let with_motd = others(&mut app).len();
+    let with_motd = other_rows(&mut app).len();
     app.set_filter("cl_kill").unwrap();
-    let without = others(&mut app);
+    let without = other_rows(&mut app);
     assert_eq!(without.len(), 2, "{without:#?}");
     assert!(with_motd > 2);
     press(&mut app, "f");
-    assert_eq!(others(&mut app), all);
+    assert_eq!(other_rows(&mut app), all);
 }
 
 #[test]
@@ -515,7 +515,7 @@ fn a_filter_of_a_recording_shows_notices_of_the_sessions_that_it_found() {
             app.push_match(&decoded);
         }
     }
-    let shown = others(&mut app);
+    let shown = other_rows(&mut app);
     assert!(!shown.is_empty(), "session #2 is closed after the message");
     assert!(shown.iter().all(|line| line.starts_with("#2")), "{shown:#?}");
 }
@@ -550,14 +550,14 @@ fn the_first_line_gives_up_addresses_before_what_is_shown() {
 fn a_picked_session_hides_events_of_others_and_of_none() {
     let mut app = proxied::app();
     app.log(Time(2_000_000), Level::Info, "the server answers");
-    let all = others(&mut app);
+    let all = other_rows(&mut app);
     assert!(
         all.iter().any(|line| line.contains("4 rules are set")),
         "{all:#?}"
     );
     press(&mut app, "s");
     choose(&mut app, "#1 ");
-    let shown = others(&mut app);
+    let shown = other_rows(&mut app);
     assert!(shown.iter().any(|line| line.starts_with("#1")), "{shown:#?}");
     assert!(!shown.iter().any(|line| line.starts_with("#2")), "{shown:#?}");
     assert!(

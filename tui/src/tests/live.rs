@@ -43,14 +43,14 @@ pub(super) fn with_rules() -> App {
     app
 }
 
-pub(super) fn waiting(held: u32, message: &str) -> HeldMessage {
+pub(super) fn held_message(id: u32, message: &str) -> HeldMessage {
     let registry = Registry::builtin();
     let (draft, _) = Draft::inject(&format!("c2s {message}"), registry).unwrap();
     HeldMessage {
         session: SessionId(1),
         dir: Dir::C2s,
         proto: Proto::V7,
-        held: HeldId(held.try_into().unwrap()),
+        held: HeldId(id.try_into().unwrap()),
         vital: true,
         rule: Some("intercept".into()),
         until: Some(Time(20_000_000)),
@@ -63,8 +63,8 @@ pub(super) fn with_held() -> App {
     let mut app = live();
     app.run.now = Time(11_500_000);
     let list = vec![
-        waiting(1, "cl_say{mode: all, message: \"one\"}"),
-        waiting(2, "cl_say{mode: team, message: \"two\"}"),
+        held_message(1, "cl_say{mode: all, message: \"one\"}"),
+        held_message(2, "cl_say{mode: team, message: \"two\"}"),
     ];
     app.answer(&Command::Held { session: None }.into(), Ok(Reply::Held(list)));
     app

@@ -6,7 +6,7 @@ use teetap_inspect::{DecodedEvent, Decoder};
 use teetap_proxy::session::{Action, Datagram, Event, EventKind, Origin, Placed, SentAt, SessionId, Time};
 use teetap_wire::{Dir, Proto, Seq, def::Registry};
 
-use super::feed::{SIZES, blank, draw, of_recording, press, recorded, type_text};
+use super::feed::{SIZES, blank, draw, press, recorded, replayed, type_text};
 use crate::{
     App,
     app::{Overlay, Pane, contents::LineKind, cursor::Moves as _},
@@ -184,7 +184,7 @@ fn marked_rows_are_shown_and_found() {
 
 #[test]
 fn one_session_is_picked_from_a_menu() {
-    let mut app = of_recording("rich-dd16");
+    let mut app = replayed("rich-dd16");
     press(&mut app, "g s");
     insta::assert_snapshot!("sessions-menu", draw(&mut app, (80, 24)));
     let all = app.messages.len();
@@ -221,12 +221,12 @@ fn datagram(data: &[u8]) -> Vec<u8> {
 }
 
 /// Returns a cl_say of 0.7 with this text.
-fn said(text: &[u8]) -> Vec<u8> {
+fn cl_say(text: &[u8]) -> Vec<u8> {
     [b"\x30\x01\x40", text, b"\0"].concat()
 }
 
 /// Returns a datagram that was forwarded unchanged.
-fn passed(dir: Dir, origin: Origin, bytes: &[u8]) -> Arc<DecodedEvent> {
+fn forwarded(dir: Dir, origin: Origin, bytes: &[u8]) -> Arc<DecodedEvent> {
     let datagram = Datagram::new(dir, Proto::V7, origin, bytes, [bytes].into_iter());
     let event = Event {
         at: Time(1_000_000),
@@ -237,9 +237,9 @@ fn passed(dir: Dir, origin: Origin, bytes: &[u8]) -> Arc<DecodedEvent> {
 }
 
 /// Returns a cl_say whose text a rule has changed.
-fn changed() -> Arc<DecodedEvent> {
-    let (came, left) = (said(b"hello"), said(b"goodbye"));
-    let (received, sent) = (datagram(&came), datagram(&left));
+fn rewritten() -> Arc<DecodedEvent> {
+    let (original, edited) = (cl_say(b"hello"), cl_say(b"goodbye"));
+    let (received, sent) = (datagram(&original), datagram(&edited));
     let mut datagram = Datagram::new(
         Dir::C2s,
         Proto::V7,
@@ -251,7 +251,7 @@ fn changed() -> Arc<DecodedEvent> {
     placed.sent = Some(SentAt {
         datagram: 0,
         at: 3,
-        len: left.len().try_into().unwrap(),
+        len: edited.len().try_into().unwrap(),
     });
     datagram.placed = [placed].into();
     datagram.ordinal = 1;
@@ -266,7 +266,7 @@ fn changed() -> Arc<DecodedEvent> {
 #[test]
 fn a_changed_message_shows_its_fields_and_bytes_before_and_after() {
     let mut app = blank();
-    app.push(&changed());
+    app.push(&rewritten());
     press(&mut app, "enter");
     insta::assert_snapshot!("changed", draw(&mut app, (80, 24)));
     let changed = app
@@ -286,7 +286,7 @@ fn an_odd_value_shows_what_was_expected() {
     let mut app = blank();
     // A cl_say of 0.7 with an invalid mode.
     let bytes = datagram(b"\x30\x09\x40x\0");
-    app.push(&passed(Dir::C2s, Origin::Peer, &bytes));
+    app.push(&forwarded(Dir::C2s, Origin::Peer, &bytes));
     press(&mut app, "enter");
     let screen = draw(&mut app, (120, 30));
     insta::assert_snapshot!("odd", screen);
@@ -319,13 +319,13 @@ fn the_last_row_can_be_left_and_the_detail_follows_the_newest() {
     let mut app = recorded();
     press(&mut app, "enter esc");
     app.messages.last();
-    app.push(&changed());
+    app.push(&rewritten());
     draw(&mut app, (160, 40));
     assert_eq!(app.detail.contents.title, "cl_say");
 }
 
 /// Returns a datagram of 0.7 with one input_timing.
-fn timing() -> [u8; 12] {
+fn input_timing() -> [u8; 12] {
     [0, 0, 1, 1, 2, 3, 4, 0, 3, 0x15, 1, 1]
 }
 
@@ -333,7 +333,7 @@ fn timing() -> [u8; 12] {
 fn a_message_sent_by_hand_is_not_folded() {
     let folded = |origin| {
         let mut app = blank();
-        app.push(&passed(Dir::S2c, origin, &timing()));
+        app.push(&forwarded(Dir::S2c, origin, &input_timing()));
         app.messages.is_empty() && app.messages.folds().len() == 1
     };
     assert!(folded(Origin::Peer) && folded(Origin::Proxy));
@@ -341,9 +341,9 @@ fn a_message_sent_by_hand_is_not_folded() {
 }
 
 /// Returns the entries of the menu of texts to copy for a cl_say with this text.
-fn copies(text: &[u8]) -> Vec<String> {
+fn copy_entries(text: &[u8]) -> Vec<String> {
     let mut app = blank();
-    app.push(&passed(Dir::C2s, Origin::Peer, &datagram(&said(text))));
+    app.push(&forwarded(Dir::C2s, Origin::Peer, &datagram(&cl_say(text))));
     press(&mut app, "y");
     let menu = app.dialog.overlay.as_ref().and_then(|overlay| match overlay {
         Overlay::Menu(menu) => Some(menu),
@@ -358,19 +358,19 @@ fn copies(text: &[u8]) -> Vec<String> {
 
 #[test]
 fn the_dots_of_a_secret_in_a_chat_line_hide_nothing() {
-    let entries = copies("\u{2022}\u{2022}\u{2022}".as_bytes());
+    let entries = copy_entries("\u{2022}\u{2022}\u{2022}".as_bytes());
     assert!(
         entries.iter().any(|entry| entry.starts_with("hex ")),
         "{entries:?}"
     );
-    let entries = copies(b"/login hunter2");
+    let entries = copy_entries(b"/login hunter2");
     let has_bytes = |entry: &String| entry.starts_with("hex ") || entry.starts_with("twnet link ");
     assert!(!entries.iter().any(has_bytes), "{entries:?}");
 }
 
 #[test]
 fn text_that_is_not_utf8_is_copied_as_bytes() {
-    let entries = copies(b"caf\xe9");
+    let entries = copy_entries(b"caf\xe9");
     let inject = entries.iter().find(|entry| entry.starts_with("inject command"));
     assert!(inject.unwrap().contains("inject c2s vital 0x3001"), "{entries:?}");
 }
@@ -390,7 +390,7 @@ fn a_row_about_a_session_has_no_bytes() {
 #[test]
 fn a_list_without_rows_names_the_keys_that_show_some() {
     let mut app = blank();
-    app.push(&changed());
+    app.push(&rewritten());
     app.messages.pick(Some(SessionId(7)));
     let screen = draw(&mut app, (100, 10));
     let keys = "no row is shown: f switches the filter off, L shows all rows, s all sessions";

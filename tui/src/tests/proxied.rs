@@ -10,7 +10,7 @@ use super::feed::title;
 use crate::App;
 
 /// Returns the decoded events of the recording, and the newest snapshots after them.
-pub(super) fn feed() -> (Vec<Arc<DecodedEvent>>, Snapshots) {
+pub(super) fn recording() -> (Vec<Arc<DecodedEvent>>, Snapshots) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tests/proxied.pcapng");
     let mut playback = Playback::pcapng(BufReader::new(File::open(path).unwrap()));
     let mut decoder = Decoder::new(Registry::builtin());
@@ -29,13 +29,13 @@ pub(super) fn feed() -> (Vec<Arc<DecodedEvent>>, Snapshots) {
 
 /// Returns the decoded events of the recording.
 pub(super) fn events() -> Vec<Arc<DecodedEvent>> {
-    feed().0
+    recording().0
 }
 
 /// Returns a screen with the first `count` events of the recording.
-pub(super) fn part(count: usize) -> App {
+pub(super) fn with_events(count: usize) -> App {
     let mut app = App::new(title(), Style::default(), Registry::builtin());
-    let (events, snapshots) = feed();
+    let (events, snapshots) = recording();
     if count > 0 {
         app.sessions.snapshot.shared = snapshots;
     }
@@ -48,5 +48,5 @@ pub(super) fn part(count: usize) -> App {
 
 /// Returns a screen with the whole recording.
 pub(super) fn app() -> App {
-    part(usize::MAX)
+    with_events(usize::MAX)
 }

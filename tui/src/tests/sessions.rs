@@ -37,7 +37,7 @@ fn a_session_is_opened_in_the_ladder() {
     press(&mut app, "j enter");
     assert_eq!(app.sessions.shown(), Some(SessionId(2)));
 
-    let mut app = proxied::part(0);
+    let mut app = proxied::with_events(0);
     press(&mut app, "2 enter");
     let screen = draw(&mut app, (80, 24));
     assert!(
@@ -59,7 +59,7 @@ fn the_log_at_each_size() {
 
 #[test]
 fn the_log_has_the_texts_of_rules_and_is_bounded() {
-    let mut app = proxied::part(0);
+    let mut app = proxied::with_events(0);
     press(&mut app, "7");
     assert!(draw(&mut app, (80, 24)).contains("nothing yet"));
     let mut app = proxied::app();

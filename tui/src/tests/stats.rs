@@ -64,7 +64,7 @@ fn all_sessions_are_counted_together() {
     assert_eq!(count(&draw(&mut app, (120, 60))), "1");
     press(&mut app, "a s");
     assert_eq!(count(&draw(&mut app, (120, 60))), "1", "a session is picked");
-    let mut app = proxied::part(0);
+    let mut app = proxied::with_events(0);
     press(&mut app, "6");
     assert!(draw(&mut app, (80, 24)).contains("connect 127.0.0.1:8303"));
 }
@@ -108,7 +108,7 @@ fn a_snapshot_is_kept_while_newer_ones_come() {
     assert!(draw(&mut app, (80, 24)).contains("the newest snapshot is shown"));
     assert!(app.sessions.snapshot.get(session).is_none());
 
-    let mut app = proxied::part(0);
+    let mut app = proxied::with_events(0);
     press(&mut app, "5 space");
     let screen = draw(&mut app, (80, 24));
     assert!(

@@ -44,7 +44,7 @@ fn the_seed_is_shown_where_there_is_one() {
     assert!(!draw(&mut app, (120, 30)).contains("seed"));
 }
 
-fn wanted(app: &mut App) -> Option<Seek> {
+fn requested(app: &mut App) -> Option<Seek> {
     app.timeline.as_mut().unwrap().take_wanted()
 }
 
@@ -65,17 +65,17 @@ fn keys_and_commands_go_to_places() {
     let mut app = app();
     press(&mut app, "g");
     assert_eq!(
-        wanted(&mut app),
+        requested(&mut app),
         Some(Seek::To(0)),
         "the first row is not the first of the recording"
     );
     press(&mut app, "k PgUp");
-    assert_eq!(wanted(&mut app), None);
+    assert_eq!(requested(&mut app), None);
     let at = app.offset();
     press(&mut app, "<");
-    assert_eq!(wanted(&mut app), Some(Seek::To(at - 50)));
+    assert_eq!(requested(&mut app), Some(Seek::To(at - 50)));
     press(&mut app, ">");
-    let later = wanted(&mut app);
+    let later = requested(&mut app);
     assert!(
         later == Some(Seek::To(at + 50)) || later == Some(Seek::End),
         "{later:?}"
@@ -87,17 +87,17 @@ fn keys_and_commands_go_to_places() {
         press(&mut app, ":");
         type_text(&mut app, line);
         press(&mut app, "enter");
-        assert_eq!(wanted(&mut app), Some(seek));
+        assert_eq!(requested(&mut app), Some(seek));
     }
     press(&mut app, ":");
     type_text(&mut app, "goto nowhere");
     press(&mut app, "enter");
     assert!(draw(&mut app, (100, 24)).contains("write goto TIME"));
     press(&mut app, "esc G");
-    assert_eq!(wanted(&mut app), None, "the end is listed");
+    assert_eq!(requested(&mut app), None, "the end is listed");
     app.timeline.as_mut().unwrap().reading = Reading::Waiting;
     press(&mut app, "G");
-    assert_eq!(wanted(&mut app), Some(Seek::End));
+    assert_eq!(requested(&mut app), Some(Seek::End));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_click_on_the_line_goes_to_its_place() {
     let area = app.timeline.as_ref().unwrap().area;
     assert!(area.width > 40, "{area:?}");
     crate::update::click(&mut app, area.x + area.width / 2, area.y);
-    let Some(Seek::To(offset)) = wanted(&mut app) else {
+    let Some(Seek::To(offset)) = requested(&mut app) else {
         panic!("no place");
     };
     assert!((450..=550).contains(&offset), "{offset}");
@@ -119,21 +119,21 @@ fn esc_stops_a_reading_of_the_whole_recording_and_else_goes_back() {
     press(&mut app, "/");
     type_text(&mut app, "sv_chat");
     press(&mut app, "enter");
-    assert_eq!(wanted(&mut app), Some(Seek::Filter));
+    assert_eq!(requested(&mut app), Some(Seek::Filter));
     let timeline = app.timeline.as_mut().unwrap();
     (timeline.reading, timeline.is_long, timeline.listed) = (Reading::On, true, 0..340);
     let screen = draw(&mut app, (100, 24));
     assert!(screen.contains("filtering: 34 %, Esc stops"), "{screen}");
     press(&mut app, "esc");
-    assert_eq!(wanted(&mut app), Some(Seek::Stop));
+    assert_eq!(requested(&mut app), Some(Seek::Stop));
     app.timeline.as_mut().unwrap().reading = Reading::Stopped;
     assert!(draw(&mut app, (100, 24)).contains("stopped at 34 %"));
     press(&mut app, "enter esc");
-    assert_eq!(wanted(&mut app), None);
+    assert_eq!(requested(&mut app), None);
     assert!(!app.panes.shape.is_open);
     press(&mut app, "f");
     assert_eq!(
-        wanted(&mut app),
+        requested(&mut app),
         Some(Seek::Filter),
         "the whole recording is listed again"
     );
