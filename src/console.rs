@@ -76,7 +76,7 @@ impl Console {
     /// Carries out the pending requests, and the requests that their answers cause.
     pub(crate) fn carry_out(&mut self, app: &mut App) {
         loop {
-            let requests = app.orders.take_requests();
+            let requests = app.take_requests();
             if requests.is_empty() {
                 return;
             }

@@ -25,10 +25,7 @@ use teetap_proxy::{
 };
 use teetap_tui::{
     App, Screen, Title,
-    app::{
-        cursor::Moves as _,
-        timeline::{Reading, Seek, Timeline},
-    },
+    app::timeline::{Reading, Seek},
 };
 use teetap_wire::def::Registry;
 
@@ -46,12 +43,6 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// Maximum time for receiving batches before keys are handled again.
 const PULL: Duration = Duration::from_millis(20);
-
-/// Distance of the selection from the last row, in rows, at which further rows are read.
-const NEAR: usize = 100;
-
-/// Bytes before the end of a recording at which reading starts to show its end: about as much as the history keeps.
-const TAIL: u64 = 4 << 20;
 
 /// State of reading a recording for the screen.
 struct Review {
@@ -102,8 +93,8 @@ pub(crate) fn review(
     };
     let mut app = App::new(title, style, registry);
     options.prepare(&mut app);
-    app.sessions.snapshot.shared = source.snapshots.clone();
-    app.timeline = Some(Timeline::new(kind.len()));
+    app.share_snapshots(source.snapshots.clone());
+    app.show_recording(kind.len());
     // The filter was checked before.
     let _checked = app.set_filter(filter.unwrap_or_default());
     let mut review = Review {
@@ -144,7 +135,7 @@ impl Review {
         loop {
             match wake.recv_timeout(TICK) {
                 Ok(Wake::Signal(number)) => return Ok(Exit::Signal(number)),
-                Ok(Wake::Report(level, text)) => screen.app.log(screen.app.run.now, level, &text),
+                Ok(Wake::Report(level, text)) => screen.app.log(screen.app.now(), level, &text),
                 Ok(Wake::Done(..)) | Err(_) => {}
             }
             self.look(&mut screen.app);
@@ -163,25 +154,13 @@ impl Review {
 
     /// Moves to the position that the user requested, and adds the rows that were read.
     fn look(&mut self, app: &mut App) {
-        if let Some(timeline) = &mut app.timeline {
-            let (indexed, until) = self.places.state();
-            app.terminal.changed |= (timeline.indexed, timeline.until) != (indexed, until);
-            (timeline.indexed, timeline.until) = (indexed, until);
-            let percent = timeline.percent(indexed);
-            match timeline.take_wanted() {
-                // The index has not reached this position yet.
-                Some(seek) if indexed < timeline.size && is_beyond(seek, indexed, timeline.size) => {
-                    timeline.seek(seek);
-                    app.dialog
-                        .say(format!("the index is at {percent} %: waiting for it"));
-                    app.terminal.changed = true;
-                }
-                Some(seek) => self.seek(app, seek),
-                None => {}
-            }
+        let (indexed, until) = self.places.state();
+        app.set_index(indexed, until);
+        if let Some(seek) = app.take_seek() {
+            self.seek(app, seek);
         }
         let begun = Instant::now();
-        while begun.elapsed() < PULL && is_wanted(app) {
+        while begun.elapsed() < PULL && app.wants_rows() {
             let Some(batch) = self.reader.as_ref().and_then(Reader::next) else {
                 break;
             };
@@ -192,118 +171,70 @@ impl Review {
 
     /// Moves to a position.
     fn seek(&mut self, app: &mut App, seek: Seek) {
-        app.terminal.changed = true;
-        let filter = app
-            .messages
-            .filter()
-            .and_then(|filter| filter.for_reader())
-            .cloned();
+        let filter = app.reader_filter().cloned();
         let place = match seek {
             Seek::Stop => {
                 self.reader = None;
-                self.set(app, Reading::Stopped);
-                return app.dialog.say("stopped; > continues from another place");
+                app.set_reading(Reading::Stopped);
+                return app.say(Level::Info, "stopped; > continues from another place");
             }
             // A filter searches the whole recording.
             Seek::Filter if filter.is_some() => IndexedPlace::start(),
             Seek::Filter => self.places.before(app.offset()),
             Seek::To(offset) => self.places.before(offset),
             Seek::Time(time) => self.places.of_time(time),
-            Seek::End => {
-                let size = app.timeline.as_ref().map_or(0, |timeline| timeline.size);
-                self.places.before(size.saturating_sub(TAIL))
-            }
+            Seek::End => self.places.before(app.tail()),
         };
-        let is_long = filter.is_some() || seek == Seek::End;
         self.selects = match seek {
             Seek::End => None,
             Seek::Time(time) => Some(time),
             _ => Some(Time::ZERO),
         };
-        // Other views keep their sessions while the list shows the matches of a filter.
-        app.clear(filter.is_none());
-        if let Some(timeline) = &mut app.timeline {
-            timeline.begin(place.offset);
-            timeline.is_long = is_long;
-        }
+        app.begin_reading(seek, place.offset);
         // Stops the previous reader.
         self.reader = None;
         match Reader::start(self.source.clone(), place, filter) {
             Ok(reader) => self.reader = Some(reader),
             Err(error) => {
-                self.set(app, Reading::Stopped);
-                app.dialog.refuse(&format!("cannot read: {error}"));
+                app.set_reading(Reading::Stopped);
+                app.say(Level::Warning, format!("cannot read: {error}"));
             }
         }
     }
 
     /// Adds the rows of a batch.
     fn add_batch(&mut self, app: &mut App, batch: Batch) {
-        let is_filtered = app.messages.filter().is_some_and(|filter| filter.is_by_reader());
-        let rows = app.messages.history.numbers();
-        if let Some(timeline) = &mut app.timeline {
-            timeline.mark(rows.end, batch.offset, rows.start);
-        }
+        app.mark_offset(batch.offset);
         for found in batch.items {
             match found {
-                Found::Event(event) => {
-                    app.run.now = app.run.now.max(event.event.at);
-                    match is_filtered {
-                        true => app.push_match(&event),
-                        false => app.push(&event),
-                    }
-                }
+                Found::Event(event) => app.push_read(&event),
                 Found::Log(at, level, text) => app.log(at, level, &format!("recorded: {text}")),
                 Found::Gap(lost) => app.gap(lost),
-                Found::Start(wall, run) => start(app, wall, run.as_deref()),
+                Found::Start(wall, run) => {
+                    let wall = UNIX_EPOCH + Duration::from_nanos(wall);
+                    app.set_start(wall, run.map(|run| run.seed));
+                }
             }
         }
-        self.select(app);
-        app.tick(app.run.now);
-        app.terminal.changed = true;
+        self.selects.take_if(|time| app.select_time(*time));
+        app.tick(app.now());
         if let Some(end) = batch.end {
             self.reader = None;
-            self.set(app, Reading::Ended);
+            app.set_reading(Reading::Ended);
             if let Err(why) = end {
-                app.log(app.run.now, Level::Warning, &why);
+                app.log(app.now(), Level::Warning, &why);
                 self.damage = Some(why);
             }
         }
     }
 
-    /// Selects the requested row, or the first row until the requested one is read.
-    fn select(&mut self, app: &mut App) {
-        let Some(time) = self.selects else { return };
-        if app.messages.is_empty() {
-            return;
-        }
-        if app.messages.select_time(time) {
-            self.selects = None;
-        } else {
-            app.messages.first();
-        }
-    }
-
     fn note_progress(&self, app: &mut App) {
         let Some(reader) = &self.reader else { return };
-        let state = if is_wanted(app) {
-            Reading::On
-        } else {
-            Reading::Waiting
-        };
-        let read = reader.read();
-        if let Some(timeline) = &mut app.timeline {
-            app.terminal.changed |= (timeline.reading, timeline.listed.end) != (state, read);
-            timeline.listed.end = read;
-        }
-        self.set(app, state);
-    }
-
-    fn set(&self, app: &mut App, reading: Reading) {
-        if let Some(timeline) = &mut app.timeline {
-            timeline.reading = reading;
-        }
-        app.terminal.changed = true;
+        app.set_read(reader.read());
+        app.set_reading(match app.wants_rows() {
+            true => Reading::On,
+            false => Reading::Waiting,
+        });
     }
 }
 
@@ -317,37 +248,5 @@ fn of_another_program(path: &Path, wall: u64) -> Run {
         target: path.display().to_string(),
         server: nowhere,
         listen: nowhere,
-    }
-}
-
-/// Shows the start of a recording, or of a run in it.
-fn start(app: &mut App, wall: u64, run: Option<&Run>) {
-    // Times of day refer to the first start, or to the start of the last run in the recording.
-    if app.messages.is_empty() || run.is_some() {
-        app.run.title.start = UNIX_EPOCH + Duration::from_nanos(wall);
-    }
-    if let Some(run) = run {
-        app.run.title.seed = Some(run.seed);
-    }
-}
-
-/// Returns true if further rows should be read: the list still keeps all rows, or its last rows are selected or
-/// followed.
-fn is_wanted(app: &App) -> bool {
-    let list = &app.messages;
-    let is_near = || {
-        list.selected()
-            .is_some_and(|selected| selected + NEAR >= list.len())
-    };
-    !list.history.is_full() || !list.is_frozen() && (list.follows() || is_near())
-}
-
-/// Returns true if the index, which covers the bytes before `indexed`, must grow before the screen can move to `seek`.
-fn is_beyond(seek: Seek, indexed: u64, size: u64) -> bool {
-    match seek {
-        Seek::To(offset) => offset > indexed,
-        Seek::End => size.saturating_sub(TAIL) > indexed,
-        Seek::Time(_) => true,
-        Seek::Filter | Seek::Stop => false,
     }
 }

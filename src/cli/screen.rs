@@ -37,10 +37,9 @@ impl ScreenOptions {
     /// Sets colours, characters and keys.
     pub(crate) fn prepare(&self, app: &mut App) {
         let look = Look::get().screen;
-        app.look.theme = if look.colours { self.theme } else { Theme::Mono };
-        app.look.ascii = look.ascii;
+        app.set_look(if look.colours { self.theme } else { Theme::Mono }, look.ascii);
         for (key, action) in &self.keys {
-            app.dialog.keymap.bind(*key, *action);
+            app.bind(*key, *action);
         }
     }
 

@@ -226,7 +226,7 @@ impl Setup {
         };
         let mut app = App::new(title, self.style, self.registry);
         screen.prepare(&mut app);
-        app.sessions.snapshot.shared = self.snapshots.clone().unwrap_or_default();
+        app.share_snapshots(self.snapshots.clone().unwrap_or_default());
         // The filter was checked at the start.
         let _checked = app.set_filter(options.filter.filter.as_deref().unwrap_or_default());
         output.open_screen(app, console).map_err(|error| {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::builder::Resettable;
 use clap_complete::Shell;
 use teetap_rules::wrap::at_spaces;
-use teetap_tui::action::{Scope, TABLE};
+use teetap_tui::action::TABLE;
 
 use crate::{
     cli::{self, EXAMPLES},
@@ -133,12 +133,9 @@ fn files() -> Result<String, std::fmt::Error> {
 fn keys() -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     for entry in TABLE {
-        let panes = match entry.scope {
-            Scope::Everywhere => String::new(),
-            Scope::In(panes) => {
-                let names: Vec<&str> = panes.iter().map(|pane| pane.name()).collect();
-                format!(" ({})", names.join(", "))
-            }
+        let panes = match &entry.panes()[..] {
+            [] => String::new(),
+            names => format!(" ({})", names.join(", ")),
         };
         writeln!(text, "{:<14} {}{panes}", entry.keys.join(" "), entry.help)?;
     }

@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use teetap_inspect::DecodedEvent;
 use teetap_proxy::session::{Level, Time};
-use teetap_tui::{App, Screen, has_hung_up, update::begin_tour};
+use teetap_tui::{App, Screen, has_hung_up};
 
 use super::Output;
 use crate::{console::Console, exit::Failure};
@@ -82,7 +82,7 @@ impl RunScreen {
 impl Output {
     /// Opens the terminal UI.
     pub(crate) fn open_screen(&mut self, mut app: App, console: Console) -> io::Result<()> {
-        app.orders.is_live = true;
+        app.set_live();
         self.screen.was_open = true;
         match Screen::open(app) {
             Ok(screen) => self.screen.open = Some((screen, console)),
@@ -95,7 +95,7 @@ impl Output {
     /// Begins the guided tour in the terminal UI.
     pub(crate) fn begin_tour(&mut self) {
         if let Some(app) = self.screen.app() {
-            begin_tour(app);
+            app.begin_tour();
         }
     }
 

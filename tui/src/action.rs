@@ -31,7 +31,7 @@ impl Scope {
     }
 }
 
-/// Row of the table.
+/// Row of the table of actions.
 #[derive(Clone, Copy, Debug)]
 pub struct ActionRow {
     /// The action.
@@ -46,6 +46,17 @@ pub struct ActionRow {
     pub hint: &'static str,
     /// Sentence of the help, in the imperative.
     pub help: &'static str,
+}
+
+impl ActionRow {
+    /// Returns the names of the panes in which the action is available; empty for all panes.
+    #[must_use]
+    pub fn panes(&self) -> Vec<&'static str> {
+        match self.scope {
+            Scope::Everywhere => Vec::new(),
+            Scope::In(panes) => panes.iter().map(|pane| pane.name()).collect(),
+        }
+    }
 }
 
 macro_rules! actions {

@@ -1,8 +1,8 @@
 //! Requests to the proxy, and their answers.
 //!
 //! The screen does not use sockets. Its owner gets the requests from
-//! [`ProxyRequests::take_requests`](crate::app::orders::ProxyRequests::take_requests), carries them out and passes each with its answer
-//! to [`App::answer`](crate::App::answer).
+//! [`App::take_requests`](crate::App::take_requests), carries them out and passes each with its answer to
+//! [`App::answer`](crate::App::answer).
 
 use std::{error::Error, io, slice, sync::Arc};
 

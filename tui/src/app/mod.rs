@@ -21,6 +21,7 @@ pub mod orders;
 pub mod panes;
 pub mod prompt;
 pub mod queue;
+mod recording;
 pub mod repeat;
 pub mod rules;
 pub mod run;
@@ -34,9 +35,11 @@ mod title;
 pub mod tour;
 pub(crate) mod view;
 
-use teetap_inspect::Style;
-use teetap_proxy::session::Time;
+use teetap_inspect::{Snapshots, Style};
+use teetap_proxy::session::{Level, Time};
 use teetap_wire::def::Registry;
+
+use crate::{Action, Theme, keymap::KeyPress};
 
 use contents::Contents;
 use cursor::Moves;
@@ -118,6 +121,33 @@ impl App {
         }
     }
 
+    /// Sets the colours, and whether only ASCII characters are drawn.
+    pub fn set_look(&mut self, theme: Theme, ascii: bool) {
+        (self.look.theme, self.look.ascii) = (theme, ascii);
+    }
+
+    /// Binds a key to an action.
+    pub fn bind(&mut self, key: KeyPress, action: Action) {
+        self.dialog.keymap.bind(key, action);
+    }
+
+    /// Shows the newest snapshots of a decoder.
+    pub fn share_snapshots(&mut self, snapshots: Snapshots) {
+        self.sessions.snapshot.shared = snapshots;
+    }
+
+    /// Shows a message until the next key.
+    pub fn say(&mut self, level: Level, text: impl Into<String>) {
+        self.dialog.status = Some((level, text.into()));
+        self.terminal.changed = true;
+    }
+
+    /// Returns the time of the run.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.run.now
+    }
+
     /// Updates the time of the run.
     pub fn tick(&mut self, now: Time) {
         let second = self.run.second();
@@ -158,16 +188,6 @@ impl App {
         if let Some(timeline) = &mut self.timeline {
             timeline.seek(Seek::Filter);
         }
-    }
-
-    /// Returns the byte offset of the selected row in the recording.
-    #[must_use]
-    pub fn offset(&self) -> u64 {
-        let row = self.messages.number();
-        let timeline = self.timeline.as_ref();
-        timeline.map_or(0, |timeline| {
-            row.map_or(timeline.listed.start, |row| timeline.offset_of(row))
-        })
     }
 
     /// Updates the detail panes for the selected row.

@@ -20,11 +20,6 @@ pub struct ProxyRequests {
 }
 
 impl ProxyRequests {
-    /// Returns the queued requests and removes them from the queue.
-    pub fn take_requests(&mut self) -> Vec<Request> {
-        std::mem::take(&mut self.requests)
-    }
-
     /// Requests the rules if they may have changed, and every second while they are shown.
     fn ask_rules(&mut self, second: u64, are_shown: bool) {
         let is_due = match self.asked_rules {
@@ -45,6 +40,16 @@ impl ProxyRequests {
 }
 
 impl App {
+    /// Records that a proxy carries out requests.
+    pub fn set_live(&mut self) {
+        self.orders.is_live = true;
+    }
+
+    /// Returns the queued requests and removes them from the queue.
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.orders.requests)
+    }
+
     /// Requests state that may have changed: the held messages after a notice, and the rules every second while they
     /// are shown.
     pub(super) fn refresh(&mut self) {

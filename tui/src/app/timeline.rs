@@ -10,6 +10,9 @@ use teetap_proxy::session::Time;
 /// Number of steps in the time line; a key moves by one step.
 const STEPS: u64 = 20;
 
+/// Bytes before the end of a recording at which reading starts to show its end: about as much as the history keeps.
+const TAIL: u64 = 4 << 20;
+
 /// A position in the recording to move to, or another change of the reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seek {
@@ -144,6 +147,24 @@ impl Timeline {
     /// Returns the requested position and clears it.
     pub fn take_wanted(&mut self) -> Option<Seek> {
         self.wanted.take()
+    }
+
+    /// Returns the byte offset at which reading starts to show the end.
+    #[must_use]
+    pub fn tail(&self) -> u64 {
+        self.size.saturating_sub(TAIL)
+    }
+
+    /// Returns true if the index must grow before the screen can move to `seek`.
+    #[must_use]
+    pub fn is_beyond(&self, seek: Seek) -> bool {
+        self.indexed < self.size
+            && match seek {
+                Seek::To(offset) => offset > self.indexed,
+                Seek::End => self.tail() > self.indexed,
+                Seek::Time(_) => true,
+                Seek::Filter | Seek::Stop => false,
+            }
     }
 
     /// Converts a number of bytes to percent of the recording.

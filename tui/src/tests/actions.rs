@@ -48,7 +48,7 @@ fn populated(view: View, pane: Pane, size: (u16, u16)) -> App {
     app.panes.shape.is_open = matches!(pane, Pane::Tree | Pane::Hex);
     app.sync();
     draw(&mut app, size);
-    app.orders.take_requests();
+    app.take_requests();
     app.dialog.status = None;
     app
 }
@@ -67,7 +67,7 @@ fn effects(app: &mut App, (width, height): (u16, u16)) -> Effects {
     terminal.draw(|frame| view::draw(frame, app)).unwrap();
     Effects {
         screen: terminal.backend().buffer().clone(),
-        requests: format!("{:?}", app.orders.take_requests()),
+        requests: format!("{:?}", app.take_requests()),
         clipboard: app.terminal.clipboard.clone(),
         ends: (app.terminal.leaving, app.terminal.suspending),
     }

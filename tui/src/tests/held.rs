@@ -21,10 +21,10 @@ const CL_SAY_TWO: &str = "cl_say{mode: team, message: \"two\"}";
 fn held_messages_are_requested_once_after_a_gap_or_several_answers() {
     let mut app = with_held();
     app.tick(Time(11_600_000));
-    app.orders.take_requests();
+    app.take_requests();
     let held = |app: &mut App| {
         app.tick(Time(11_600_000));
-        let all = app.orders.take_requests().into_iter();
+        let all = app.take_requests().into_iter();
         all.filter(|request| matches!(request, Request::Run(Command::Held { .. })))
             .count()
     };
@@ -32,7 +32,7 @@ fn held_messages_are_requested_once_after_a_gap_or_several_answers() {
     app.gap(1);
     assert_eq!(held(&mut app), 1);
     press(&mut app, "A");
-    for request in app.orders.take_requests() {
+    for request in app.take_requests() {
         app.answer(&request, Ok(Reply::Done(String::new())));
     }
     assert_eq!(held(&mut app), 1);
@@ -167,7 +167,7 @@ fn what_is_typed_outlives_the_time_of_a_held_message() {
     assert!(screen.contains("goodbye"), "{screen}");
     type_text(&mut app, "!");
     press(&mut app, "enter");
-    let sent = app.orders.take_requests();
+    let sent = app.take_requests();
     let found = sent.iter().find_map(|request| match request {
         Request::Run(Command::Inject(message)) => Some(message.clone()),
         _ => None,
@@ -198,7 +198,7 @@ fn a_form_that_is_refused_is_opened_again() {
         }
         press(&mut app, "enter");
         assert!(app.dialog.overlay.is_none());
-        let request = app.orders.take_requests().pop().unwrap();
+        let request = app.take_requests().pop().unwrap();
         app.answer(
             &request,
             Err(RequestError::Refused("no message 1 is held in session 1".into())),
@@ -211,7 +211,7 @@ fn a_form_that_is_refused_is_opened_again() {
         );
         // The message was accepted, so the form is closed.
         press(&mut app, "enter");
-        let request = app.orders.take_requests().pop().unwrap();
+        let request = app.take_requests().pop().unwrap();
         app.answer(&request, Ok(Reply::Done(String::new())));
         app.answer(&request, Err(RequestError::Refused("too late".into())));
         assert!(app.dialog.overlay.is_none());

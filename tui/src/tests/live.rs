@@ -82,7 +82,7 @@ pub(super) fn requests(app: &mut App) -> Vec<String> {
         [] => vec![format!("{request:?}")],
         commands => commands.iter().filter_map(text).collect(),
     };
-    app.orders.take_requests().iter().flat_map(texts).collect()
+    app.take_requests().iter().flat_map(texts).collect()
 }
 
 /// Types a line on the command line, and returns the requests.

@@ -75,7 +75,7 @@ fn a_message_is_sent_again_and_again_until_it_is_stopped_or_refused() {
     let mut app = live();
     app.tick(Time(1_000_000));
     let injected = |app: &mut App| {
-        let requests = app.orders.take_requests().into_iter();
+        let requests = app.take_requests().into_iter();
         let injects = requests.filter(|request| matches!(request, Request::Run(Command::Inject(_))));
         injects.collect::<Vec<_>>()
     };
@@ -191,7 +191,7 @@ fn a_message_is_sent_again_as_it_was() {
         let vital = message.transport.vital;
         let bytes = reading.data(message).iter();
         let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
-        let requests = app.orders.take_requests();
+        let requests = app.take_requests();
         for command in requests.iter().flat_map(Request::commands) {
             if let Command::Inject(inject) = command {
                 assert_eq!(inject.session, Some(SessionId(1)));
@@ -308,5 +308,5 @@ fn without_a_proxy_requests_are_refused() {
     assert!(draw(&mut app, (80, 24)).contains("this screen shows a recording: there is no proxy"));
     let mut app = blank();
     app.tick(Time(1));
-    assert!(app.orders.take_requests().is_empty());
+    assert!(app.take_requests().is_empty());
 }

@@ -308,11 +308,11 @@ fn rules_that_are_gone_or_renamed_are_not_switched_on_again() {
 fn a_refusal_to_switch_rules_off_leaves_no_banner() {
     let mut app = with_rules();
     press(&mut app, "R");
-    let request = app.orders.take_requests().pop().unwrap();
+    let request = app.take_requests().pop().unwrap();
     app.answer(&request, Err(RequestError::Refused("no".into())));
     let on = vec![rule("quiet", "drop when sv_motd", true)];
     app.answer(&Command::Rules { change: None }.into(), Ok(Reply::Rules(on)));
     press(&mut app, "space");
-    app.orders.take_requests();
+    app.take_requests();
     assert!(!draw(&mut app, (80, 24)).contains("RULES OFF"));
 }

@@ -10,20 +10,19 @@ use crate::{
     App,
     app::{View, tour::STEPS},
     request::Request,
-    update::begin_tour,
 };
 
 fn app() -> App {
     let mut app = proxied::app();
     app.orders.is_live = true;
-    app.orders.take_requests();
-    begin_tour(&mut app);
+    app.take_requests();
+    app.begin_tour();
     app
 }
 
 /// Returns the texts of rules that were added (`+`) and removed (`-`).
 fn rules(app: &mut App) -> Vec<String> {
-    let requests = app.orders.take_requests().into_iter();
+    let requests = app.take_requests().into_iter();
     let texts = requests.filter_map(|request| match request {
         Request::Run(Command::Rules { change: Some(change) }) => match change {
             RuleCommand::Add { text } => Some(format!("+{text}")),

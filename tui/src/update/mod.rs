@@ -38,7 +38,6 @@ use session::SessionError;
 
 pub use key::{key, paste};
 pub use pane::click;
-pub use tour::begin as begin_tour;
 
 /// The reason why an action or an entered line has no effect.
 #[derive(Debug, thiserror::Error)]

@@ -11,10 +11,12 @@ use crate::{
     keymap::KeyPress,
 };
 
-/// Begins the tour.
-pub fn begin(app: &mut App) {
-    app.tour = Some(Tour::default());
-    show(app);
+impl App {
+    /// Begins the guided tour.
+    pub fn begin_tour(&mut self) {
+        self.tour = Some(Tour::default());
+        show(self);
+    }
 }
 
 /// Handles a key of the tour: Enter, backspace and Esc. Returns false for other keys.
