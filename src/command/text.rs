@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::builder::Resettable;
 use clap_complete::Shell;
 use teetap_rules::wrap::at_spaces;
-use teetap_tui::action::TABLE;
+use teetap_tui::action::ACTIONS;
 
 use crate::{
     cli::{self, EXAMPLES},
@@ -132,7 +132,7 @@ fn files() -> Result<String, std::fmt::Error> {
 /// Returns the keys of the screen, by action.
 fn keys() -> Result<String, std::fmt::Error> {
     let mut text = String::new();
-    for entry in TABLE {
+    for entry in ACTIONS {
         let panes = match &entry.panes()[..] {
             [] => String::new(),
             names => format!(" ({})", names.join(", ")),
@@ -182,7 +182,7 @@ mod tests {
         for (code, _) in exit::TABLE {
             assert!(has("EXIT STATUS", code), "{code}");
         }
-        for entry in TABLE {
+        for entry in ACTIONS {
             let row = format!("{:<14} {}", entry.keys.join(" "), entry.help);
             assert!(has("KEYS", &row), "{row}");
         }

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Arg, ArgAction, Command, ValueHint, builder::Resettable};
 use teetap_proxy::io::files::{Unread, read_regular};
-use teetap_tui::{Action, action::TABLE, keymap::KeyPress};
+use teetap_tui::{Action, action::ACTIONS, keymap::KeyPress};
 use teetap_wire::def::suggest;
 use toml::de::{DeTable, DeValue};
 
@@ -262,7 +262,7 @@ fn keys(value: &DeValue<'_>) -> Result<Vec<KeyPress>, Mistake> {
 fn action_named(name: &str) -> Result<Action, Mistake> {
     Action::named(name).ok_or_else(|| Mistake::UnknownAction {
         name: name.to_owned(),
-        meant: suggest(name, TABLE.iter().map(|entry| entry.name)).map(str::to_owned),
+        meant: suggest(name, ACTIONS.iter().map(|entry| entry.name)).map(str::to_owned),
     })
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction, Command};
 use teetap_rules::wrap::at_spaces;
-use teetap_tui::action::TABLE;
+use teetap_tui::action::ACTIONS;
 
 use super::{KEYS, USER_ONLY, options};
 
@@ -56,7 +56,7 @@ pub(crate) fn template(root: &Command) -> String {
         page,
         "\n# Further keys for the actions of the screen.\n#[{KEYS}]\n"
     );
-    for entry in TABLE {
+    for entry in ACTIONS {
         let keys: Vec<String> = entry.keys.iter().map(|key| format!("{:?}", key)).collect();
         let keys = keys.join(", ");
         let _infallible = writeln!(page, "#{} = [{keys}]  # {}", entry.name, entry.help);

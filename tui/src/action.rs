@@ -85,7 +85,7 @@ macro_rules! actions {
         }
 
         /// All actions, in the order of the help.
-        pub const TABLE: &[ActionRow] = &[$(Action::$variant.entry()),*];
+        pub const ACTIONS: &[ActionRow] = &[$(Action::$variant.entry()),*];
     };
 }
 
@@ -179,7 +179,7 @@ impl Action {
     /// Returns the action called `name`; `None` if there is none.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let entry = TABLE.iter().find(|entry| entry.name == name)?;
+        let entry = ACTIONS.iter().find(|entry| entry.name == name)?;
         Some(entry.action)
     }
 

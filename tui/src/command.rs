@@ -2,7 +2,7 @@
 
 use crate::{
     Theme,
-    action::TABLE,
+    action::ACTIONS,
     app::{prompt::Candidates, view::View},
 };
 
@@ -32,7 +32,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
 #[must_use]
 pub fn candidates(before: &str) -> Candidates {
     let (head, word) = before.rsplit_once(' ').unwrap_or(("", before));
-    let actions = TABLE.iter().map(|entry| (entry.name, entry.help));
+    let actions = ACTIONS.iter().map(|entry| (entry.name, entry.help));
     let all: Vec<(&str, &str)> = match head.split(' ').next().unwrap_or_default() {
         "" => {
             let commands = COMMANDS.iter().map(|(name, _, help)| (*name, *help));

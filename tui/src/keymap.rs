@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::{
-    action::{Action, TABLE},
+    action::{ACTIONS, Action},
     app::view::Pane,
 };
 
@@ -148,7 +148,7 @@ pub struct Keymap {
 
 impl Default for Keymap {
     fn default() -> Self {
-        let keys = TABLE.iter().flat_map(|entry| {
+        let keys = ACTIONS.iter().flat_map(|entry| {
             let parsed = entry.keys.iter().filter_map(|key| key.parse().ok());
             parsed.map(|key| (key, entry.action))
         });
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn every_action_has_its_keys_and_none_has_two_actions_in_a_pane() {
         let keymap = Keymap::default();
-        for entry in TABLE {
+        for entry in ACTIONS {
             let keys: Vec<String> = keymap.keys(entry.action).map(|key| key.to_string()).collect();
             assert_eq!(keys, entry.keys, "{}", entry.name);
         }
@@ -225,13 +225,13 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_sentences_fit() {
-        let mut names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
+        let mut names: Vec<&str> = ACTIONS.iter().map(|entry| entry.name).collect();
         let plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
         assert!(names.iter().all(plain), "{names:?}");
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), TABLE.len());
-        for entry in TABLE {
+        assert_eq!(names.len(), ACTIONS.len());
+        for entry in ACTIONS {
             assert!(
                 entry.help.len() < 72 && !entry.help.ends_with('.'),
                 "{}",

@@ -2,7 +2,7 @@
 
 use super::{App, Pane, cursor::Cursor, editor::Editor};
 use crate::{
-    action::{Action, TABLE},
+    action::{ACTIONS, Action},
     command::COMMANDS,
     keymap::Keymap,
 };
@@ -32,7 +32,7 @@ pub struct HelpRow {
 /// Returns the rows for a pane: its actions with their keys, then the commands with arguments.
 #[must_use]
 pub fn rows(keymap: &Keymap, pane: Pane) -> Vec<HelpRow> {
-    let actions = TABLE.iter().filter(|entry| entry.scope.has(pane)).map(|entry| {
+    let actions = ACTIONS.iter().filter(|entry| entry.scope.has(pane)).map(|entry| {
         let keys: Vec<String> = keymap.keys(entry.action).map(|key| key.to_string()).collect();
         HelpRow {
             keys: keys.join(" "),

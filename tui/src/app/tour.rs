@@ -2,7 +2,7 @@
 //! effect.
 
 use super::View;
-use crate::{action::TABLE, keymap::Keymap};
+use crate::{action::ACTIONS, keymap::Keymap};
 
 /// Name of the tour's rule.
 pub const RULE: &str = "tour";
@@ -141,7 +141,7 @@ impl Tour {
 /// Replaces the names of actions in a line by their keys.
 #[must_use]
 pub fn with_keys(line: &str, keymap: &Keymap) -> String {
-    TABLE.iter().fold(line.to_owned(), |line, entry| {
+    ACTIONS.iter().fold(line.to_owned(), |line, entry| {
         let name = format!("{{{}}}", entry.name);
         line.replace(&name, &keymap.hint(entry.action))
     })

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Action, App,
-    action::TABLE,
+    action::ACTIONS,
     app::{Pane, View},
     request::Reply,
     update::{click, update},
@@ -89,7 +89,7 @@ fn no_key_is_without_an_effect() {
     for size in [(80, 24), (120, 40)] {
         for view in View::ALL {
             for pane in view.panes() {
-                for entry in TABLE.iter().filter(|entry| entry.scope.has(*pane)) {
+                for entry in ACTIONS.iter().filter(|entry| entry.scope.has(*pane)) {
                     // The key of the current view has no effect.
                     if entry.action.view() == Some(*view) {
                         continue;

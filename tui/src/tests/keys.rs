@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     App,
-    action::TABLE,
+    action::ACTIONS,
     app::{Overlay, Pane, View, help},
     keymap::Keymap,
 };
@@ -35,7 +35,7 @@ fn every_key_has_a_row_of_help_and_every_row_a_key() {
             }
         }
     }
-    assert!(TABLE.iter().all(|entry| !entry.keys.is_empty()));
+    assert!(ACTIONS.iter().all(|entry| !entry.keys.is_empty()));
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn the_page_of_the_screen_lists_every_key() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/src/screen.md");
     let page = std::fs::read_to_string(page).unwrap();
     let (_, page) = page.split_once("\n## Keys\n").unwrap();
-    for entry in TABLE {
+    for entry in ACTIONS {
         for key in entry.keys {
             let name = match *key {
                 "esc" => "Esc",

@@ -7,7 +7,7 @@ use teetap_wire::def::{did_you_mean, suggest};
 use super::{Refused, rows::RowError, send, session::shown, update};
 use crate::{
     Action, Theme,
-    action::TABLE,
+    action::ACTIONS,
     app::{App, View, filter::SyntaxError, menu::Saved, timeline::place},
     command::COMMANDS,
     keymap::KeyPress,
@@ -80,14 +80,14 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
         "bind" => {
             let (key, action) = rest.split_once(' ').ok_or(CommandError::Bind)?;
             let key: KeyPress = key.parse()?;
-            let names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
+            let names: Vec<&str> = ACTIONS.iter().map(|entry| entry.name).collect();
             let action = action.trim();
             let action = Action::named(action).ok_or_else(|| unknown("action", action, &names))?;
             app.dialog.keymap.bind(key, action);
         }
         _ if is_rule(line) => add_rule(app, line)?,
         _ => {
-            let mut names: Vec<&str> = TABLE.iter().map(|entry| entry.name).collect();
+            let mut names: Vec<&str> = ACTIONS.iter().map(|entry| entry.name).collect();
             names.extend(COMMANDS.iter().map(|(name, ..)| *name));
             return Err(unknown("command", name, &names).into());
         }

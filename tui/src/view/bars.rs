@@ -11,7 +11,7 @@ use teetap_wire::{counted, printable};
 
 use super::put;
 use crate::{
-    action::{Action, TABLE},
+    action::{ACTIONS, Action},
     app::{App, View},
 };
 
@@ -178,7 +178,7 @@ fn hints(app: &App, columns: usize) -> Line<'static> {
     let mut line = Line::default();
     let mut used = 0;
     let own = |entry: &&crate::action::ActionRow| entry.scope != crate::action::Scope::Everywhere;
-    let (special, general): (Vec<_>, Vec<_>) = TABLE
+    let (special, general): (Vec<_>, Vec<_>) = ACTIONS
         .iter()
         .filter(|entry| !entry.hint.is_empty() && entry.scope.has(app.panes.focus))
         .partition(own);
