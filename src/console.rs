@@ -19,10 +19,7 @@ use teetap_proxy::{
     io::{Seen, files::create_new},
     session::Level,
 };
-use teetap_tui::{
-    App,
-    request::{NoProxy, Reply, Request, RequestError},
-};
+use teetap_tui::{App, NoProxy, Reply, Request, RequestError};
 use teetap_wire::printable_path;
 use tempfile::NamedTempFile;
 

@@ -23,10 +23,7 @@ use teetap_proxy::{
     io::files::{Unread, open_regular},
     session::{Level, Time},
 };
-use teetap_tui::{
-    App, Screen, Title,
-    app::timeline::{Reading, Seek},
-};
+use teetap_tui::{App, Reading, Screen, Seek, Title};
 use teetap_wire::def::Registry;
 
 use crate::{

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::builder::Resettable;
 use clap_complete::Shell;
 use teetap_rules::wrap::at_spaces;
-use teetap_tui::action::ACTIONS;
+use teetap_tui::ACTIONS;
 
 use crate::{
     cli::{self, EXAMPLES},

@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Arg, ArgAction, Command, ValueHint, builder::Resettable};
 use teetap_proxy::io::files::{Unread, read_regular};
-use teetap_tui::{Action, action::ACTIONS, keymap::KeyPress};
+use teetap_tui::{ACTIONS, Action, KeyPress};
 use teetap_wire::def::suggest;
 use toml::de::{DeTable, DeValue};
 

@@ -1,6 +1,6 @@
 //! Mistakes in a configuration file.
 
-use teetap_tui::keymap::UnknownKey;
+use teetap_tui::UnknownKey;
 use teetap_wire::{def::meant_clause, printable};
 
 use super::KEYS;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction, Command};
 use teetap_rules::wrap::at_spaces;
-use teetap_tui::action::ACTIONS;
+use teetap_tui::ACTIONS;
 
 use super::{KEYS, USER_ONLY, options};
 
@@ -102,12 +102,12 @@ fn comment(text: &str, page: &mut String) {
 mod tests {
     use std::path::Path;
 
-    use teetap_tui::keymap::Keymap;
+    use teetap_tui::Action;
 
     use super::*;
     use crate::{
         cli,
-        settings::{File, Level},
+        settings::{Bound, File, Level},
     };
 
     #[test]
@@ -124,12 +124,14 @@ mod tests {
         set.sort_unstable();
         all.sort_unstable();
         assert_eq!(set, all);
-        let mut keymap = Keymap::default();
-        let keys = keymap.all().len();
-        file.keys
-            .iter()
-            .for_each(|(key, action)| keymap.bind(*key, *action));
-        assert_eq!((file.keys.len(), keymap.all().len()), (keys, keys));
+        let keys = ACTIONS.iter().flat_map(|entry| {
+            let bound = entry
+                .keys
+                .iter()
+                .map(|key| (key.parse().unwrap(), Action::named(entry.name).unwrap()));
+            bound.collect::<Vec<Bound>>()
+        });
+        assert_eq!(file.keys, keys.collect::<Vec<_>>());
         assert!(page.lines().all(|line| line.starts_with('#') || line.is_empty()));
         for (name, example) in EXAMPLES {
             assert!(all.contains(&name), "{name} = {example}");

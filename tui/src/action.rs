@@ -7,7 +7,7 @@ use crate::app::view::{Pane, View};
 
 /// The panes in which an action is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// All panes.
     Everywhere,
     /// These panes.
@@ -17,7 +17,7 @@ pub enum Scope {
 impl Scope {
     /// Returns true if the action is available in a pane.
     #[must_use]
-    pub fn has(self, pane: Pane) -> bool {
+    pub(crate) fn has(self, pane: Pane) -> bool {
         match self {
             Self::Everywhere => true,
             Self::In(panes) => panes.contains(&pane),
@@ -26,7 +26,7 @@ impl Scope {
 
     /// Returns true if both actions are available in some pane.
     #[must_use]
-    pub fn meets(self, other: Self) -> bool {
+    pub(crate) fn meets(self, other: Self) -> bool {
         Pane::ALL.iter().any(|pane| self.has(*pane) && other.has(*pane))
     }
 }
@@ -35,15 +35,15 @@ impl Scope {
 #[derive(Clone, Copy, Debug)]
 pub struct ActionRow {
     /// The action.
-    pub action: Action,
+    pub(crate) action: Action,
     /// The name on the command line.
     pub name: &'static str,
     /// Panes in which the action is available.
-    pub scope: Scope,
+    pub(crate) scope: Scope,
     /// Default keys. The first one is shown in hints.
     pub keys: &'static [&'static str],
     /// Word in the key hints; empty for an action without a hint.
-    pub hint: &'static str,
+    pub(crate) hint: &'static str,
     /// Sentence of the help, in the imperative.
     pub help: &'static str,
 }
@@ -185,7 +185,7 @@ impl Action {
 
     /// Returns the view that the action shows, which has the same name; `None` for other actions.
     #[must_use]
-    pub fn view(self) -> Option<View> {
+    pub(crate) fn view(self) -> Option<View> {
         let name = self.entry().name;
         View::ALL.iter().copied().find(|view| view.name() == name)
     }

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Commands with an argument: name, argument, and sentence of the help.
-pub const COMMANDS: &[(&str, &str, &str)] = &[
+pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     ("filter", "EXPR", "Show only messages that match"),
     ("rule", "RULE", "Add a rule; the word rule may be left out"),
     (
@@ -30,7 +30,7 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
 
 /// Returns the words that can complete a line, given the text before the cursor.
 #[must_use]
-pub fn candidates(before: &str) -> Candidates {
+pub(crate) fn candidates(before: &str) -> Candidates {
     let (head, word) = before.rsplit_once(' ').unwrap_or(("", before));
     let actions = ACTIONS.iter().map(|entry| (entry.name, entry.help));
     let all: Vec<(&str, &str)> = match head.split(' ').next().unwrap_or_default() {

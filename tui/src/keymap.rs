@@ -39,7 +39,7 @@ const NAMED: [(&str, KeyCode); 16] = [
 impl KeyPress {
     /// Returns the key of an event. Shift is part of the character, not a modifier.
     #[must_use]
-    pub fn from_event(event: &KeyEvent) -> Self {
+    pub(crate) fn from_event(event: &KeyEvent) -> Self {
         let dropped = KeyModifiers::SHIFT | KeyModifiers::META | KeyModifiers::SUPER | KeyModifiers::HYPER;
         let (code, modifiers) = match (event.code, event.modifiers) {
             (KeyCode::Tab, modifiers) if modifiers.contains(KeyModifiers::SHIFT) => {
@@ -59,13 +59,13 @@ impl KeyPress {
 
     /// Returns the key code without modifiers.
     #[must_use]
-    pub const fn code(self) -> KeyCode {
+    pub(crate) const fn code(self) -> KeyCode {
         self.code
     }
 
     /// Returns the character that the key types; `None` with ctrl or alt.
     #[must_use]
-    pub fn typed(self) -> Option<char> {
+    pub(crate) fn typed(self) -> Option<char> {
         match self.code {
             KeyCode::Char(char) if self.modifiers.is_empty() => Some(char),
             _ => None,
@@ -74,7 +74,7 @@ impl KeyPress {
 
     /// Returns the letter that is pressed together with ctrl; `None` for other keys.
     #[must_use]
-    pub fn control(self) -> Option<char> {
+    pub(crate) fn control(self) -> Option<char> {
         match self.code {
             KeyCode::Char(char) if self.modifiers == KeyModifiers::CONTROL => Some(char),
             _ => None,
@@ -142,7 +142,7 @@ impl FromStr for KeyPress {
 
 /// Bindings of keys to actions.
 #[derive(Clone, Debug)]
-pub struct Keymap {
+pub(crate) struct Keymap {
     keys: Vec<(KeyPress, Action)>,
 }
 
@@ -159,7 +159,7 @@ impl Default for Keymap {
 impl Keymap {
     /// Returns the action of a key in a pane; `None` if the key is not bound there.
     #[must_use]
-    pub fn action(&self, key: KeyPress, pane: Pane) -> Option<Action> {
+    pub(crate) fn action(&self, key: KeyPress, pane: Pane) -> Option<Action> {
         let mut bound = self.keys.iter().filter(|(bound, _)| *bound == key);
         bound
             .find(|(_, action)| action.entry().scope.has(pane))
@@ -168,37 +168,31 @@ impl Keymap {
 
     /// Returns the first action of a key in any pane.
     #[must_use]
-    pub fn elsewhere(&self, key: KeyPress) -> Option<Action> {
+    pub(crate) fn elsewhere(&self, key: KeyPress) -> Option<Action> {
         let found = self.keys.iter().find(|(bound, _)| *bound == key);
         found.map(|(_, action)| *action)
     }
 
     /// Returns the keys of an action. Hints show the first one.
-    pub fn keys(&self, action: Action) -> impl Iterator<Item = KeyPress> {
+    pub(crate) fn keys(&self, action: Action) -> impl Iterator<Item = KeyPress> {
         let keys = self.keys.iter().filter(move |(_, bound)| *bound == action);
         keys.map(|(key, _)| *key)
     }
 
     /// Returns the key to show in hints; empty if the action has no key.
     #[must_use]
-    pub fn hint(&self, action: Action) -> String {
+    pub(crate) fn hint(&self, action: Action) -> String {
         self.keys(action)
             .next()
             .map_or(String::new(), |key| key.to_string())
     }
 
     /// Binds a key to an action. Removes other bindings of the key in the panes of the action.
-    pub fn bind(&mut self, key: KeyPress, action: Action) {
+    pub(crate) fn bind(&mut self, key: KeyPress, action: Action) {
         let scope = action.entry().scope;
         self.keys
             .retain(|(bound, other)| *bound != key || !other.entry().scope.meets(scope));
         self.keys.insert(0, (key, action));
-    }
-
-    /// Returns all keys with their actions.
-    #[must_use]
-    pub fn all(&self) -> &[(KeyPress, Action)] {
-        &self.keys
     }
 }
 
@@ -215,8 +209,8 @@ mod tests {
             let keys: Vec<String> = keymap.keys(entry.action).map(|key| key.to_string()).collect();
             assert_eq!(keys, entry.keys, "{}", entry.name);
         }
-        for (index, (key, action)) in keymap.all().iter().enumerate() {
-            for (_, other) in keymap.all()[..index].iter().filter(|(other, _)| other == key) {
+        for (index, (key, action)) in keymap.keys.iter().enumerate() {
+            for (_, other) in keymap.keys[..index].iter().filter(|(other, _)| other == key) {
                 let both = action.entry().scope.meets(other.entry().scope);
                 assert!(!both, "{key}: {action:?} and {other:?}");
             }

@@ -34,13 +34,13 @@ pub enum Theme {
 
 impl Theme {
     /// All themes.
-    pub const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
+    pub(crate) const ALL: &'static [Self] = <Self as strum::VariantArray>::VARIANTS;
     /// The names of all themes.
     pub const NAMES: &'static [&'static str] = <Self as strum::VariantNames>::VARIANTS;
 
     /// Returns the theme after this one.
     #[must_use]
-    pub fn next(self) -> Self {
+    pub(crate) fn next(self) -> Self {
         let mut themes = Self::ALL.iter().copied().cycle();
         themes.find(|theme| *theme == self);
         themes.next().unwrap_or_default()
@@ -58,7 +58,7 @@ impl Theme {
 
     /// Returns the style of a message in this direction. Each theme has its own pair of colours.
     #[must_use]
-    pub fn direction(self, dir: Dir) -> Style {
+    pub(crate) fn direction(self, dir: Dir) -> Style {
         let colours = match dir {
             Dir::C2s => [Color::LightBlue, Color::Blue, Color::LightCyan],
             Dir::S2c => [Color::Yellow, Color::Magenta, Color::LightYellow],
@@ -68,13 +68,13 @@ impl Theme {
 
     /// Returns the style of a name.
     #[must_use]
-    pub fn name_of(self, style: Style) -> Style {
+    pub(crate) fn name_of(self, style: Style) -> Style {
         style.add_modifier(Modifier::BOLD)
     }
 
     /// Returns the style of less important text: times, numbers, borders.
     #[must_use]
-    pub fn quiet(self) -> Style {
+    pub(crate) fn quiet(self) -> Style {
         match self {
             Self::HighContrast => Style::new(),
             _ => Style::new().add_modifier(Modifier::DIM),
@@ -83,26 +83,26 @@ impl Theme {
 
     /// Returns the style of a warning, a gap, or a note with that severity.
     #[must_use]
-    pub fn warning(self) -> Style {
+    pub(crate) fn warning(self) -> Style {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         self.coloured(bold, [Color::LightRed, Color::Red, Color::LightRed])
     }
 
     /// Returns the style of something valid or active: a checked filter, a rule that is on.
     #[must_use]
-    pub fn good(self) -> Style {
+    pub(crate) fn good(self) -> Style {
         self.coloured(Style::new(), [Color::Green, Color::Green, Color::LightGreen])
     }
 
     /// Returns the style of a line about a session or a notice.
     #[must_use]
-    pub fn session(self) -> Style {
+    pub(crate) fn session(self) -> Style {
         self.good()
     }
 
     /// Returns the style of a line of this kind.
     #[must_use]
-    pub fn for_kind(self, kind: Kind) -> Style {
+    pub(crate) fn for_kind(self, kind: Kind) -> Style {
         match kind {
             Kind::Warning => self.warning(),
             Kind::Session => self.session(),
@@ -112,14 +112,14 @@ impl Theme {
 
     /// Returns the style of an action of a rule or a person.
     #[must_use]
-    pub fn action(self) -> Style {
+    pub(crate) fn action(self) -> Style {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         self.coloured(bold, [Color::LightMagenta, Color::Red, Color::LightMagenta])
     }
 
     /// Returns the style of the selected row, depending on the focus of its pane.
     #[must_use]
-    pub fn selected(self, focused: bool) -> Style {
+    pub(crate) fn selected(self, focused: bool) -> Style {
         match focused {
             true => Style::new().add_modifier(Modifier::REVERSED),
             false => Style::new().add_modifier(Modifier::UNDERLINED),
@@ -128,32 +128,32 @@ impl Theme {
 
     /// Returns the style of a search match, and of bytes that belong to the selected field.
     #[must_use]
-    pub fn marked(self) -> Style {
+    pub(crate) fn marked(self) -> Style {
         let marked = Style::new().add_modifier(Modifier::REVERSED);
         self.coloured(marked, [Color::Cyan, Color::Cyan, Color::LightCyan])
     }
 
     /// Returns the style of the selected byte, which differs from the style of the other bytes of its field.
     #[must_use]
-    pub const fn among_marked(self) -> Style {
+    pub(crate) const fn among_marked(self) -> Style {
         Style::reset().add_modifier(Modifier::BOLD.union(Modifier::UNDERLINED))
     }
 
     /// Returns the style of the first and the last line of the screen.
     #[must_use]
-    pub fn bar(self) -> Style {
+    pub(crate) fn bar(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
     /// Returns the style of a key in hints and help.
     #[must_use]
-    pub fn key(self) -> Style {
+    pub(crate) fn key(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
     /// Returns the style of the title of a pane.
     #[must_use]
-    pub fn title(self, focused: bool) -> Style {
+    pub(crate) fn title(self, focused: bool) -> Style {
         match focused {
             true => Style::new().add_modifier(Modifier::BOLD),
             false => self.quiet(),

@@ -6,7 +6,7 @@ use teetap_proxy::session::Time;
 
 /// A form of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeForm {
+pub(crate) enum TimeForm {
     /// Seconds since the start of the run.
     #[default]
     Run,
@@ -21,7 +21,7 @@ pub enum TimeForm {
 impl TimeForm {
     /// Returns the form after this one.
     #[must_use]
-    pub const fn next(self) -> Self {
+    pub(crate) const fn next(self) -> Self {
         match self {
             Self::Run => Self::Session,
             Self::Session => Self::Delta,
@@ -32,7 +32,7 @@ impl TimeForm {
 
     /// Returns the name, which the screen shows after the word "time".
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Run => "since the start of the run",
             Self::Session => "since the beginning of the session",
@@ -44,14 +44,14 @@ impl TimeForm {
 
 /// Returns seconds with milliseconds, in at least eight columns.
 #[must_use]
-pub fn seconds(time: Duration) -> String {
+pub(crate) fn seconds(time: Duration) -> String {
     let (seconds, ms) = (time.as_secs(), time.subsec_millis());
     format!("{seconds:>4}.{ms:03}")
 }
 
 /// Returns the UTC time of day, in twelve columns.
 #[must_use]
-pub fn wall(start: SystemTime, at: Time) -> String {
+pub(crate) fn wall(start: SystemTime, at: Time) -> String {
     let since = start.duration_since(UNIX_EPOCH).unwrap_or_default() + Duration::from_micros(at.0);
     let (seconds, ms) = (since.as_secs(), since.subsec_millis());
     let (hours, minutes) = (seconds / 3600 % 24, seconds / 60 % 60);

@@ -19,7 +19,7 @@ use super::history::Row;
 
 /// Kind of a line of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineKind {
+pub(crate) enum LineKind {
     /// A fact about the message.
     Fact,
     /// A field.
@@ -36,34 +36,34 @@ pub enum LineKind {
 
 /// A line of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeLine {
+pub(crate) struct TreeLine {
     /// Depth of nested groups and lists.
-    pub depth: u8,
+    pub(crate) depth: u8,
     /// The kind.
-    pub weight: LineKind,
+    pub(crate) weight: LineKind,
     /// Name of the fact or field, or mark of the note.
-    pub name: String,
+    pub(crate) name: String,
     /// The value.
-    pub value: String,
+    pub(crate) value: String,
     /// Byte range of the message that the line describes.
-    pub range: Option<Range<usize>>,
+    pub(crate) range: Option<Range<usize>>,
 }
 
 /// The contents of the detail panes for one row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Contents {
+pub(crate) struct Contents {
     /// Name of the row.
-    pub title: String,
+    pub(crate) title: String,
     /// Lines of the tree.
-    pub lines: Vec<TreeLine>,
+    pub(crate) lines: Vec<TreeLine>,
     /// Bytes as received; as sent if the message was only sent.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Bytes as sent, if a rule or a person changed them.
-    pub after: Option<Vec<u8>>,
+    pub(crate) after: Option<Vec<u8>>,
     /// Byte ranges of secrets.
-    pub secret: Vec<Range<usize>>,
+    pub(crate) secret: Vec<Range<usize>>,
     /// Byte ranges of notes with the severity warning or error.
-    pub odd: Vec<Range<usize>>,
+    pub(crate) odd: Vec<Range<usize>>,
 }
 
 /// Breaks a text between words into lines of at most `width` columns.
@@ -76,7 +76,7 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 impl Contents {
     /// Returns the contents with sentences wrapped to `width` columns.
     #[must_use]
-    pub fn wrapped(mut self, width: u16) -> Self {
+    pub(crate) fn wrapped(mut self, width: u16) -> Self {
         let width = usize::from(width.max(20));
         let mut lines = Vec::new();
         for line in self.lines {
@@ -112,7 +112,7 @@ impl Contents {
 
     /// Returns the contents for a row.
     #[must_use]
-    pub fn from_row(row: &Row, style: Style, registry: &'static Registry) -> Self {
+    pub(crate) fn from_row(row: &Row, style: Style, registry: &'static Registry) -> Self {
         match row {
             Row::Line(decoded, line) => match (row.message(), row.index()) {
                 (Some((reading, message)), Some(index)) => {

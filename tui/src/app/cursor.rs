@@ -1,7 +1,7 @@
 //! A selected row in a list, and the part of the list that is visible.
 
 /// Movements of a selection in a pane.
-pub trait Moves {
+pub(crate) trait Moves {
     /// Moves down by `by` rows.
     fn down(&mut self, by: usize);
     /// Moves up by `by` rows.
@@ -22,7 +22,7 @@ pub trait Moves {
 
 /// Cursor of a list whose rows do not move by themselves.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Cursor {
+pub(crate) struct Cursor {
     /// Selected row.
     selected: usize,
     /// First visible row.
@@ -36,31 +36,31 @@ pub struct Cursor {
 impl Cursor {
     /// Returns the selected row; `None` in an empty list.
     #[must_use]
-    pub fn selected(&self) -> Option<usize> {
+    pub(crate) fn selected(&self) -> Option<usize> {
         self.selected_of(self.len)
     }
 
     /// Returns the selected row of a list of `len` rows, which may differ from the list that was drawn; `None` if it is
     /// empty.
     #[must_use]
-    pub fn selected_of(&self, len: usize) -> Option<usize> {
+    pub(crate) fn selected_of(&self, len: usize) -> Option<usize> {
         let last = len.checked_sub(1)?;
         Some(self.selected.min(last))
     }
 
     /// Sets the number of rows before they are drawn.
-    pub fn set_len(&mut self, len: usize) {
+    pub(crate) fn set_len(&mut self, len: usize) {
         self.len = len;
     }
 
     /// Selects a row.
-    pub fn select(&mut self, row: usize) {
+    pub(crate) fn select(&mut self, row: usize) {
         self.selected = row;
         self.len = self.len.max(row + 1);
     }
 
     /// Scrolls so that the selected row is visible in `height` of `len` rows. Returns the first visible row.
-    pub fn fit(&mut self, height: usize, len: usize) -> usize {
+    pub(crate) fn fit(&mut self, height: usize, len: usize) -> usize {
         (self.height, self.len) = (height, len);
         let selected = self.selected().unwrap_or(0);
         self.selected = selected;

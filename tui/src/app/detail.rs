@@ -9,28 +9,28 @@ use super::{
 
 /// The detail panes.
 #[derive(Debug, Default)]
-pub struct Detail {
+pub(crate) struct Detail {
     /// Number of the row that is shown.
     row: Option<u64>,
     /// Contents for the row.
-    pub contents: Contents,
+    pub(crate) contents: Contents,
     /// Cursor in the tree.
-    pub tree: Cursor,
+    pub(crate) tree: Cursor,
     /// Cursor in the bytes.
-    pub hex: HexCursor,
+    pub(crate) hex: HexCursor,
     /// Columns of the tree at the last drawing.
-    pub width: u16,
+    pub(crate) width: u16,
 }
 
 /// Selected byte, and visible part of the bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct HexCursor {
+pub(crate) struct HexCursor {
     /// Cursor in the lines of bytes.
-    pub lines: Cursor,
+    pub(crate) lines: Cursor,
     /// Column of the selected byte in its line.
-    pub column: usize,
+    pub(crate) column: usize,
     /// Bytes per line at the last drawing.
-    pub columns: usize,
+    pub(crate) columns: usize,
 }
 
 impl Default for HexCursor {
@@ -46,19 +46,19 @@ impl Default for HexCursor {
 impl HexCursor {
     /// Returns the offset of the selected byte.
     #[must_use]
-    pub fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.lines.selected().unwrap_or(0) * self.columns.max(1) + self.column
     }
 
     /// Selects a byte.
-    pub fn select(&mut self, at: usize) {
+    pub(crate) fn select(&mut self, at: usize) {
         let columns = self.columns.max(1);
         self.lines.select(at / columns);
         self.column = at % columns;
     }
 
     /// Sets the number of bytes per line, and keeps the selected byte.
-    pub fn columns(&mut self, columns: usize) {
+    pub(crate) fn columns(&mut self, columns: usize) {
         if columns != self.columns {
             let at = self.at();
             self.columns = columns.max(1);
@@ -67,19 +67,19 @@ impl HexCursor {
     }
 
     /// Selects the previous byte.
-    pub fn left(&mut self) {
+    pub(crate) fn left(&mut self) {
         self.select(self.at().saturating_sub(1));
     }
 
     /// Selects the next of `len` bytes.
-    pub fn right(&mut self, len: usize) {
+    pub(crate) fn right(&mut self, len: usize) {
         self.select((self.at() + 1).min(len.saturating_sub(1)));
     }
 }
 
 impl Detail {
     /// Sets the row that is shown, and its contents. A new row starts at its first line.
-    pub fn show(&mut self, row: Option<u64>, contents: Contents) {
+    pub(crate) fn show(&mut self, row: Option<u64>, contents: Contents) {
         if self.row != row {
             *self = Self {
                 row,
@@ -93,20 +93,20 @@ impl Detail {
 
     /// Returns the byte range of the selected line.
     #[must_use]
-    pub fn range(&self) -> Option<Range<usize>> {
+    pub(crate) fn range(&self) -> Option<Range<usize>> {
         let line = self.tree.selected_of(self.contents.lines.len())?;
         self.contents.lines.get(line)?.range.clone()
     }
 
     /// Selects the first byte of the selected line.
-    pub fn follow_tree(&mut self) {
+    pub(crate) fn follow_tree(&mut self) {
         if let Some(range) = self.range() {
             self.hex.select(range.start);
         }
     }
 
     /// Selects the innermost field that contains the selected byte.
-    pub fn follow_hex(&mut self) {
+    pub(crate) fn follow_hex(&mut self) {
         let at = self.hex.at();
         let lines = self.contents.lines.iter().enumerate();
         let around = lines.filter(|(_, line)| {

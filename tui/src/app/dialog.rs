@@ -14,7 +14,7 @@ use crate::keymap::Keymap;
 
 /// A part of the screen that is drawn over the view and receives all keys.
 #[derive(Clone, Debug)]
-pub enum Overlay {
+pub(crate) enum Overlay {
     /// The help.
     Help(Help),
     /// A prompt.
@@ -27,32 +27,32 @@ pub enum Overlay {
 
 /// The dialog with the user.
 #[derive(Debug, Default)]
-pub struct Dialog {
+pub(crate) struct Dialog {
     /// Key bindings.
-    pub keymap: Keymap,
+    pub(crate) keymap: Keymap,
     /// Part that is drawn over the view.
-    pub overlay: Option<Overlay>,
+    pub(crate) overlay: Option<Overlay>,
     /// Lines that were entered.
-    pub histories: Histories,
+    pub(crate) histories: Histories,
     /// Form of a message that was sent and not answered yet. It is reopened if the message is refused.
-    pub sent: Option<MessageForm>,
+    pub(crate) sent: Option<MessageForm>,
     /// Reply to the last key, shown until the next key.
-    pub status: Option<(Level, String)>,
+    pub(crate) status: Option<(Level, String)>,
 }
 
 impl Dialog {
     /// Shows a message until the next key.
-    pub fn say(&mut self, text: impl Into<String>) {
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.status = Some((Level::Info, text.into()));
     }
 
     /// Shows the reason of a refusal until the next key.
-    pub fn refuse(&mut self, why: &impl fmt::Display) {
+    pub(crate) fn refuse(&mut self, why: &impl fmt::Display) {
         self.status = Some((Level::Warning, why.to_string()));
     }
 
     /// Reopens the form of a message that was refused, so that the user's input is not lost.
-    pub fn reopen(&mut self, form: MessageForm) {
+    pub(crate) fn reopen(&mut self, form: MessageForm) {
         self.overlay.get_or_insert(Overlay::Form(form));
     }
 }

@@ -9,7 +9,7 @@ const LONGEST: usize = 16 << 10;
 
 /// A line of text with a cursor.
 #[derive(Clone, Debug, Default)]
-pub struct Editor {
+pub(crate) struct Editor {
     text: String,
     at: usize,
 }
@@ -17,7 +17,7 @@ pub struct Editor {
 impl Editor {
     /// Returns a line with this text and the cursor at its end.
     #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         let at = text.len();
         Self { text, at }
@@ -25,18 +25,18 @@ impl Editor {
 
     /// Returns the text.
     #[must_use]
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// Returns the text before and after the cursor.
     #[must_use]
-    pub fn parts(&self) -> (&str, &str) {
+    pub(crate) fn parts(&self) -> (&str, &str) {
         self.text.split_at_checked(self.at).unwrap_or((&self.text, ""))
     }
 
     /// Inserts text at the cursor, without control characters. Does nothing if the line would become too long.
-    pub fn insert(&mut self, text: &str) {
+    pub(crate) fn insert(&mut self, text: &str) {
         let clean: String = text.chars().filter(|char| !char.is_control()).collect();
         if self.text.len() + clean.len() <= LONGEST {
             self.text.insert_str(self.at, &clean);
@@ -45,7 +45,7 @@ impl Editor {
     }
 
     /// Replaces the last `len` bytes before the cursor. Returns false if the line would become too long.
-    pub fn complete(&mut self, len: usize, text: &str) -> bool {
+    pub(crate) fn complete(&mut self, len: usize, text: &str) -> bool {
         let start = self.at.saturating_sub(len);
         let is_text = self.text.get(start..self.at).is_some();
         if !is_text || self.text.len() + text.len() > LONGEST + len {
@@ -58,7 +58,7 @@ impl Editor {
     }
 
     /// Handles a key. Returns true if the text has changed; `None` if the key does nothing here.
-    pub fn key(&mut self, key: KeyPress) -> Option<bool> {
+    pub(crate) fn key(&mut self, key: KeyPress) -> Option<bool> {
         let (before, after) = self.parts();
         let last = before.chars().next_back().map_or(0, char::len_utf8);
         let next = after.chars().next().map_or(0, char::len_utf8);

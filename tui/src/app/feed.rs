@@ -25,7 +25,7 @@ impl App {
     }
 
     /// Adds an event of a recording that passes the filter. Only the list shows it.
-    pub fn push_match(&mut self, decoded: &Arc<DecodedEvent>) {
+    pub(crate) fn push_match(&mut self, decoded: &Arc<DecodedEvent>) {
         if let Some(reading) = &decoded.reading {
             self.run.meter.count(decoded.event.at, reading);
         }
@@ -36,7 +36,7 @@ impl App {
 
     /// Removes all rows before another part of a recording is read. If `also_sessions`, also forgets everything about
     /// sessions.
-    pub fn clear(&mut self, also_sessions: bool) {
+    pub(crate) fn clear(&mut self, also_sessions: bool) {
         self.messages.clear();
         self.run.meter = Meter::default();
         if also_sessions {

@@ -6,9 +6,9 @@ use teetap_wire::{def::Registry, printable};
 
 /// The filter that the user set.
 #[derive(Debug)]
-pub struct Filtering {
+pub(crate) struct Filtering {
     /// Text of the filter.
-    pub text: String,
+    pub(crate) text: String,
     filter: Filter,
     /// Evaluates the filter; `None` while it is off.
     history_filter: Option<HistoryFilter>,
@@ -25,7 +25,7 @@ pub struct SyntaxError(Option<Box<Diagnostic>>);
 impl SyntaxError {
     /// Returns the position in the text, in bytes.
     #[must_use]
-    pub fn at(&self) -> usize {
+    pub(crate) fn at(&self) -> usize {
         self.0.as_ref().map_or(0, |error| error.span.start)
     }
 }
@@ -50,7 +50,7 @@ impl Filtering {
     ///
     /// # Errors
     /// The text is not a filter.
-    pub fn parse(text: &str, registry: &'static Registry) -> Result<Self, SyntaxError> {
+    pub(crate) fn parse(text: &str, registry: &'static Registry) -> Result<Self, SyntaxError> {
         let (filter, _) = Filter::parse(text, registry)?;
         Ok(Self {
             text: text.to_owned(),
@@ -63,7 +63,7 @@ impl Filtering {
 
     /// Leaves the evaluation to the reader of a recording.
     #[must_use]
-    pub fn by_reader(self) -> Self {
+    pub(crate) fn by_reader(self) -> Self {
         Self {
             by_reader: true,
             ..self
@@ -72,40 +72,40 @@ impl Filtering {
 
     /// Returns true if the filter is on and the reader of a recording evaluates it.
     #[must_use]
-    pub const fn is_by_reader(&self) -> bool {
+    pub(crate) const fn is_by_reader(&self) -> bool {
         self.by_reader && self.is_on()
     }
 
     /// Returns the filter for the reader of a recording; `None` if it is off or the history filter evaluates it.
     #[must_use]
-    pub fn for_reader(&self) -> Option<&Filter> {
+    pub(crate) fn for_reader(&self) -> Option<&Filter> {
         self.is_by_reader().then_some(&self.filter)
     }
 
     /// Returns true unless the filter is off.
     #[must_use]
-    pub const fn is_on(&self) -> bool {
+    pub(crate) const fn is_on(&self) -> bool {
         self.history_filter.is_some()
     }
 
     /// Switches the filter on or off. Its state starts anew.
-    pub fn switch(&mut self, on: bool) {
+    pub(crate) fn switch(&mut self, on: bool) {
         self.history_filter = on.then(|| HistoryFilter::new(self.filter.clone(), self.registry));
     }
 
     /// Resets the state of the filter if it is on.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.switch(self.is_on());
     }
 
     /// Returns the history filter; `None` if the filter is off.
-    pub fn history_filter(&mut self) -> Option<&mut HistoryFilter> {
+    pub(crate) fn history_filter(&mut self) -> Option<&mut HistoryFilter> {
         self.history_filter.as_mut()
     }
 
     /// Returns true if the filter is on and names a type of messages, which are not folded then.
     #[must_use]
-    pub fn names(&self, group: &str) -> bool {
+    pub(crate) fn names(&self, group: &str) -> bool {
         let mut words = self
             .text
             .split(|char: char| !char.is_ascii_alphanumeric() && char != '_');

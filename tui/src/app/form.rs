@@ -22,7 +22,7 @@ const HIDDEN: &str = "•••";
 
 /// Purpose of a form.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub(crate) enum Target {
     /// Edit a held message.
     Edit(Box<HeldMessage>),
     /// Send a new message in this direction and session.
@@ -31,7 +31,7 @@ pub enum Target {
 
 /// The reason why the message of a form cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FormError {
+pub(crate) enum FormError {
     /// The fields do not form a valid message.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
@@ -45,37 +45,37 @@ pub enum FormError {
 
 /// A field of a form.
 #[derive(Clone, Debug)]
-pub struct FormField {
+pub(crate) struct FormField {
     /// The name.
-    pub name: String,
+    pub(crate) name: String,
     /// Editor of the value.
-    pub editor: Editor,
+    pub(crate) editor: Editor,
     /// Value when the form was opened.
     before: String,
     is_text: bool,
     /// Values that receivers expect.
-    pub hint: String,
+    pub(crate) hint: String,
     /// Names of values.
-    pub words: Vec<String>,
+    pub(crate) words: Vec<String>,
 }
 
 /// A form while it is open.
 #[derive(Clone, Debug)]
-pub struct MessageForm {
+pub(crate) struct MessageForm {
     /// Purpose of the form.
-    pub target: Target,
+    pub(crate) target: Target,
     /// Name of the message.
-    pub message: String,
+    pub(crate) message: String,
     /// The fields.
-    pub fields: Vec<FormField>,
+    pub(crate) fields: Vec<FormField>,
     /// Cursor in the fields.
-    pub cursor: Cursor,
+    pub(crate) cursor: Cursor,
     /// Error in the current message; `None` if the message is valid.
-    pub error: Option<FormError>,
+    pub(crate) error: Option<FormError>,
     /// Interval at which the message is sent again.
-    pub every: Option<Duration>,
+    pub(crate) every: Option<Duration>,
     /// True if the message is no longer held, so that it will be sent as a new one.
-    pub is_late: bool,
+    pub(crate) is_late: bool,
 }
 
 impl FormField {
@@ -96,12 +96,12 @@ impl FormField {
 
     /// Returns true if the value was changed.
     #[must_use]
-    pub fn is_changed(&self) -> bool {
+    pub(crate) fn is_changed(&self) -> bool {
         self.editor.text() != self.before
     }
 
     /// Replaces the value by its next or previous name.
-    pub fn next_word(&mut self, forward: bool) {
+    pub(crate) fn next_word(&mut self, forward: bool) {
         let count = self.words.len();
         if count == 0 {
             return;
@@ -128,7 +128,7 @@ impl FormField {
 
 /// Returns a text as a literal of the rule language.
 #[must_use]
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     Expr::new(Kind::Text(text.to_owned()), Span::default()).to_string()
 }
 
@@ -141,7 +141,7 @@ fn simple(def: &Def) -> impl Iterator<Item = (u16, &def::Field)> {
 /// Returns the value of a field in the form in which a person types it; `None` if it is neither a number nor UTF-8
 /// text.
 #[must_use]
-pub fn typed(def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
+pub(crate) fn typed(def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
     let field = def.field(record.field)?;
     match record.value {
         Value::Int(value) => Some(match field.set().filter(|set| !set.flags) {
@@ -157,7 +157,7 @@ pub fn typed(def: &Def, record: &Record, source: Source<'_>) -> Option<String> {
 
 /// Returns a message in the syntax of rules, with all its fields; `None` if a field cannot be written.
 #[must_use]
-pub fn message_text(def: &Def, records: Records<'_>, source: Source<'_>) -> Option<String> {
+pub(crate) fn message_text(def: &Def, records: Records<'_>, source: Source<'_>) -> Option<String> {
     let mut parts = Vec::new();
     for record in records.parts(None) {
         let field = def.field(record.field)?;
@@ -171,7 +171,7 @@ pub fn message_text(def: &Def, records: Records<'_>, source: Source<'_>) -> Opti
 impl MessageForm {
     /// Returns a form for a held message; `None` if its fields are unknown.
     #[must_use]
-    pub fn edit(held: &DecodedHeld, secrets: Secrets, registry: &'static Registry) -> Option<Self> {
+    pub(crate) fn edit(held: &DecodedHeld, secrets: Secrets, registry: &'static Registry) -> Option<Self> {
         let def = held.def?;
         let view = held.fields().view();
         let source = Source::Bytes(&held.message.data);
@@ -191,7 +191,12 @@ impl MessageForm {
 
     /// Returns a form for a new message with its default values.
     #[must_use]
-    pub fn inject(dir: Dir, def: &Def, session: Option<SessionId>, registry: &'static Registry) -> Self {
+    pub(crate) fn inject(
+        dir: Dir,
+        def: &Def,
+        session: Option<SessionId>,
+        registry: &'static Registry,
+    ) -> Self {
         let fields = simple(def).map(|(_, field)| {
             let default = match (&field.default, field.is_text()) {
                 (Some(def::Default::Int(value)), _) => value.to_string(),
@@ -224,7 +229,7 @@ impl MessageForm {
 
     /// Returns the message in the syntax of rules; of a held message, only the changed fields.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let parts = self.fields.iter().filter(|field| match self.target {
             Target::Edit(_) => field.is_changed(),
             // A field without a value has its default.
@@ -244,7 +249,7 @@ impl MessageForm {
     ///
     /// # Errors
     /// The bytes cannot be built, or the form is not about a held message.
-    pub fn late(&self, registry: &'static Registry) -> Result<Made, FormError> {
+    pub(crate) fn late(&self, registry: &'static Registry) -> Result<Made, FormError> {
         let Target::Edit(held) = &self.target else {
             return Err(FormError::Late);
         };
@@ -258,7 +263,7 @@ impl MessageForm {
     }
 
     /// Checks the current message and sets the error.
-    pub fn check(&mut self, registry: &'static Registry) {
+    pub(crate) fn check(&mut self, registry: &'static Registry) {
         self.error = self.checked(registry).err();
     }
 
@@ -277,7 +282,7 @@ impl MessageForm {
     }
 
     /// Returns the selected field.
-    pub fn field(&mut self) -> Option<&mut FormField> {
+    pub(crate) fn field(&mut self) -> Option<&mut FormField> {
         let place = self.cursor.selected_of(self.fields.len())?;
         self.fields.get_mut(place)
     }

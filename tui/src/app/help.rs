@@ -9,29 +9,29 @@ use crate::{
 
 /// The help, while it is open.
 #[derive(Clone, Debug, Default)]
-pub struct Help {
+pub(crate) struct Help {
     /// Words that a row must contain to be shown.
-    pub search: Editor,
+    pub(crate) search: Editor,
     /// Cursor in the rows.
-    pub cursor: Cursor,
+    pub(crate) cursor: Cursor,
 }
 
 /// A row of the help.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HelpRow {
+pub(crate) struct HelpRow {
     /// Keys; empty for a command without keys.
-    pub keys: String,
+    pub(crate) keys: String,
     /// Name, with its arguments.
-    pub name: String,
+    pub(crate) name: String,
     /// Sentence of the help.
-    pub help: &'static str,
+    pub(crate) help: &'static str,
     /// The action that Enter runs; `None` for a command with arguments.
-    pub action: Option<Action>,
+    pub(crate) action: Option<Action>,
 }
 
 /// Returns the rows for a pane: its actions with their keys, then the commands with arguments.
 #[must_use]
-pub fn rows(keymap: &Keymap, pane: Pane) -> Vec<HelpRow> {
+pub(crate) fn rows(keymap: &Keymap, pane: Pane) -> Vec<HelpRow> {
     let actions = ACTIONS.iter().filter(|entry| entry.scope.has(pane)).map(|entry| {
         let keys: Vec<String> = keymap.keys(entry.action).map(|key| key.to_string()).collect();
         HelpRow {
@@ -53,7 +53,7 @@ pub fn rows(keymap: &Keymap, pane: Pane) -> Vec<HelpRow> {
 impl Help {
     /// Returns the rows that contain all words of the search.
     #[must_use]
-    pub fn rows(&self, app: &App) -> Vec<HelpRow> {
+    pub(crate) fn rows(&self, app: &App) -> Vec<HelpRow> {
         let words = self.search.text().to_lowercase();
         let mut rows = rows(&app.dialog.keymap, app.panes.focus);
         rows.retain(|row| {

@@ -11,14 +11,14 @@ use teetap_inspect::{
 use teetap_proxy::session::{EventKind, Level, SessionId, Time};
 
 /// Default limit of the history, in bytes.
-pub const HISTORY: usize = 64 << 20;
+pub(crate) const HISTORY: usize = 64 << 20;
 
 /// Bytes below the limit from which a history counts as full.
 const MARGIN: usize = 1 << 20;
 
 /// A row of the list.
 #[derive(Clone, Debug)]
-pub enum Row {
+pub(crate) enum Row {
     /// A line of an event.
     Line(Arc<DecodedEvent>, Line),
     /// A gap: this many events are missing.
@@ -39,12 +39,13 @@ struct Kept {
 
 /// Rows with their numbers.
 #[derive(Debug)]
-pub struct History {
+pub(crate) struct History {
     rows: VecDeque<Kept>,
     /// Number of the first row.
     first: u64,
     bytes: usize,
-    limit: usize,
+    /// Maximum bytes that the rows keep alive.
+    pub(crate) limit: usize,
 }
 
 impl Default for History {
@@ -59,31 +60,20 @@ impl Default for History {
 }
 
 impl History {
-    /// Sets the limit, in bytes.
-    pub fn limit(&mut self, bytes: usize) {
-        self.limit = bytes;
-    }
-
-    /// Returns the limit, in bytes.
-    #[must_use]
-    pub const fn capacity(&self) -> usize {
-        self.limit
-    }
-
     /// Forgets all rows.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.rows.clear();
         (self.first, self.bytes) = (0, 0);
     }
 
     /// Returns true if another row may displace the oldest one.
     #[must_use]
-    pub const fn is_full(&self) -> bool {
+    pub(crate) const fn is_full(&self) -> bool {
         self.bytes + MARGIN >= self.limit
     }
 
     /// Adds a row that keeps `bytes` bytes alive. Drops the oldest rows if the limit is exceeded.
-    pub fn push(&mut self, row: Row, bytes: usize) {
+    pub(crate) fn push(&mut self, row: Row, bytes: usize) {
         let bytes = bytes + size_of::<Kept>();
         self.bytes += bytes;
         self.rows.push_back(Kept {
@@ -101,19 +91,19 @@ impl History {
 
     /// Returns the row with this number; `None` if it is not kept.
     #[must_use]
-    pub fn get(&self, number: u64) -> Option<&Row> {
+    pub(crate) fn get(&self, number: u64) -> Option<&Row> {
         self.rows.get(self.index(number)?).map(|kept| &kept.row)
     }
 
     /// Returns true if the row with this number passes the filter or is not kept.
     #[must_use]
-    pub fn passes(&self, number: u64) -> bool {
+    pub(crate) fn passes(&self, number: u64) -> bool {
         let kept = self.index(number).and_then(|index| self.rows.get(index));
         kept.is_none_or(|kept| kept.passes)
     }
 
     /// Sets whether a row passes the filter.
-    pub fn set_passes(&mut self, number: u64, passes: bool) {
+    pub(crate) fn set_passes(&mut self, number: u64, passes: bool) {
         let index = self.index(number);
         if let Some(kept) = index.and_then(|index| self.rows.get_mut(index)) {
             kept.passes = passes;
@@ -126,27 +116,15 @@ impl History {
 
     /// Returns the numbers of all rows.
     #[must_use]
-    pub fn numbers(&self) -> Range<u64> {
+    pub(crate) fn numbers(&self) -> Range<u64> {
         self.first..self.first + self.rows.len() as u64
-    }
-
-    /// Returns the number of rows.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Returns true if there is no row.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
 }
 
 impl Row {
     /// Returns the kind of the row, which selects its style.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Line(_, line) => line.kind,
             Self::Gap(_) | Self::Log(_, Level::Warning, _) => Kind::Warning,
@@ -156,7 +134,7 @@ impl Row {
 
     /// Returns the time; `None` for a gap.
     #[must_use]
-    pub fn at(&self) -> Option<Time> {
+    pub(crate) fn at(&self) -> Option<Time> {
         match self {
             Self::Line(decoded, _) => Some(decoded.event.at),
             Self::Gap(_) => None,
@@ -166,7 +144,7 @@ impl Row {
 
     /// Returns the session; `None` if the row belongs to none.
     #[must_use]
-    pub fn session(&self) -> Option<SessionId> {
+    pub(crate) fn session(&self) -> Option<SessionId> {
         match self {
             Self::Line(decoded, _) => decoded.event.session,
             _ => None,
@@ -175,7 +153,7 @@ impl Row {
 
     /// Returns the event; `None` if the row is not a line of an event.
     #[must_use]
-    pub fn event(&self) -> Option<&Arc<DecodedEvent>> {
+    pub(crate) fn event(&self) -> Option<&Arc<DecodedEvent>> {
         match self {
             Self::Line(decoded, _) => Some(decoded),
             _ => None,
@@ -184,7 +162,7 @@ impl Row {
 
     /// Returns the message of the row and its datagram, including connless messages; `None` for other rows.
     #[must_use]
-    pub fn message(&self) -> Option<(&Reading, &Message)> {
+    pub(crate) fn message(&self) -> Option<(&Reading, &Message)> {
         let Self::Line(decoded, line) = self else {
             return None;
         };
@@ -199,7 +177,7 @@ impl Row {
 
     /// Returns true if the row of a message includes the notes on its datagram.
     #[must_use]
-    pub const fn with_datagram(&self) -> bool {
+    pub(crate) const fn with_datagram(&self) -> bool {
         matches!(
             self,
             Self::Line(
@@ -217,7 +195,7 @@ impl Row {
 
     /// Returns true for the line of a datagram without messages.
     #[must_use]
-    pub fn is_bare(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         match self {
             Self::Line(decoded, line) => {
                 let reading = decoded.reading.as_ref();
@@ -229,7 +207,7 @@ impl Row {
 
     /// Returns the index of the message in its reading.
     #[must_use]
-    pub fn index(&self) -> Option<usize> {
+    pub(crate) fn index(&self) -> Option<usize> {
         match self {
             Self::Line(_, line) => match line.about {
                 About::Message { index, .. } => Some(index),
@@ -243,7 +221,7 @@ impl Row {
 
 /// Returns an estimate of the memory of an event, in bytes: its datagram, and about four times as much for the fields.
 #[must_use]
-pub fn cost(decoded: &DecodedEvent) -> usize {
+pub(crate) fn cost(decoded: &DecodedEvent) -> usize {
     let bytes = match &decoded.event.what {
         EventKind::Datagram(datagram) => datagram.received().map_or(0, <[u8]>::len),
         EventKind::Connless(connless) => connless.bytes.len(),
@@ -261,17 +239,21 @@ mod tests {
         let cost = 1000 + size_of::<Kept>();
         let mut history = History::default();
         assert_eq!(
-            (history.capacity(), history.is_empty(), history.numbers()),
+            (history.limit, history.rows.is_empty(), history.numbers()),
             (HISTORY, true, 0..0)
         );
-        history.limit(3 * cost);
+        history.limit = 3 * cost;
         let add = |history: &mut History, count| history.push(Row::Gap(count), 1000);
         (0..3).for_each(|count| add(&mut history, count));
-        assert_eq!((history.numbers(), history.len()), (0..3, 3), "exactly the limit");
+        assert_eq!(
+            (history.numbers(), history.rows.len()),
+            (0..3, 3),
+            "exactly the limit"
+        );
         history.set_passes(1, false);
         history.set_passes(7, false);
         add(&mut history, 3);
-        assert_eq!((history.numbers(), history.len()), (1..4, 3));
+        assert_eq!((history.numbers(), history.rows.len()), (1..4, 3));
         let gaps: Vec<Option<u64>> = (0..5)
             .map(|number| match history.get(number) {
                 Some(Row::Gap(count)) => Some(*count),
@@ -287,19 +269,21 @@ mod tests {
         );
         // A row above the limit stays alone.
         history.push(Row::Gap(4), 10 * cost);
-        assert_eq!((history.numbers(), history.is_empty()), (4..5, false));
+        assert_eq!((history.numbers(), history.rows.is_empty()), (4..5, false));
         add(&mut history, 5);
         assert_eq!(history.numbers(), 5..6);
         history.clear();
-        assert_eq!((history.numbers(), history.capacity()), (0..0, 3 * cost));
+        assert_eq!((history.numbers(), history.limit), (0..0, 3 * cost));
         (0..4).for_each(|count| add(&mut history, count));
         assert_eq!(history.numbers(), 1..4, "the cleared rows do not count");
     }
 
     #[test]
     fn a_history_is_full_from_a_margin_below_its_limit() {
-        let mut history = History::default();
-        history.limit(MARGIN + 2000 + size_of::<Kept>());
+        let mut history = History {
+            limit: MARGIN + 2000 + size_of::<Kept>(),
+            ..History::default()
+        };
         history.push(Row::Gap(1), 1999);
         assert!(!history.is_full());
         history.clear();

@@ -23,7 +23,7 @@ const LIMIT: usize = 16 << 20;
 
 /// A line of the ladder.
 #[derive(Clone, Debug)]
-pub enum LadderLine {
+pub(crate) enum LadderLine {
     /// A datagram.
     Datagram(Arc<DecodedEvent>, Ties),
     /// Vital messages that were not received before the next datagram.
@@ -44,18 +44,18 @@ struct LadderLines {
 
 /// Lines of all sessions.
 #[derive(Debug, Default)]
-pub struct Ladder {
+pub(crate) struct Ladder {
     sessions: BTreeMap<u32, LadderLines>,
     /// Session and bytes of each line, in the order in which the lines were added.
     order: VecDeque<(u32, usize)>,
     bytes: usize,
     /// Selected line and visible part.
-    pub tail: Tail,
+    pub(crate) tail: Tail,
 }
 
 impl Ladder {
     /// Adds an event. Returns true if it has a line here.
-    pub fn event(&mut self, decoded: &Arc<DecodedEvent>, ties: Ties) -> bool {
+    pub(crate) fn event(&mut self, decoded: &Arc<DecodedEvent>, ties: Ties) -> bool {
         let Some(SessionId(id)) = decoded.event.session else {
             return false;
         };
@@ -78,7 +78,7 @@ impl Ladder {
     }
 
     /// Records that `lost` events were missed.
-    pub fn gap(&mut self, lost: u64) {
+    pub(crate) fn gap(&mut self, lost: u64) {
         let ids: Vec<u32> = self.sessions.keys().copied().collect();
         for id in ids {
             self.push(id, LadderLine::Gap(lost), size_of::<LadderLine>());
@@ -105,14 +105,14 @@ impl Ladder {
 
     /// Returns the range of line numbers of a session.
     #[must_use]
-    pub fn numbers(&self, session: SessionId) -> Range<u64> {
+    pub(crate) fn numbers(&self, session: SessionId) -> Range<u64> {
         let steps = self.sessions.get(&session.0);
         steps.map_or(0..0, |steps| steps.first..steps.first + steps.list.len() as u64)
     }
 
     /// Returns a line of a session.
     #[must_use]
-    pub fn get(&self, session: SessionId, number: u64) -> Option<&LadderLine> {
+    pub(crate) fn get(&self, session: SessionId, number: u64) -> Option<&LadderLine> {
         let steps = self.sessions.get(&session.0)?;
         let index = usize::try_from(number.checked_sub(steps.first)?).ok()?;
         steps.list.get(index)
@@ -120,7 +120,7 @@ impl Ladder {
 
     /// Returns the newest line of any session that repeats a message whose first copy is known.
     #[must_use]
-    pub fn newest_resend(&self) -> Option<(SessionId, u64)> {
+    pub(crate) fn newest_resend(&self) -> Option<(SessionId, u64)> {
         let newest = self.sessions.iter().filter_map(|(id, steps)| {
             let numbered = steps.list.iter().enumerate().rev();
             let mut resends = numbered.filter_map(|(index, step)| {
@@ -135,7 +135,7 @@ impl Ladder {
 
     /// Returns the last line above this one that repeats a message whose first copy is known.
     #[must_use]
-    pub fn resend_above(&self, session: SessionId, number: u64) -> Option<u64> {
+    pub(crate) fn resend_above(&self, session: SessionId, number: u64) -> Option<u64> {
         let mut above = (self.numbers(session).start..number).rev();
         above.find(|number| {
             self.get(session, *number)
@@ -145,7 +145,7 @@ impl Ladder {
 
     /// Returns the line with the first copy of a message that this line repeats.
     #[must_use]
-    pub fn original(&self, session: SessionId, number: u64) -> Option<u64> {
+    pub(crate) fn original(&self, session: SessionId, number: u64) -> Option<u64> {
         let step = self.get(session, number)?;
         let LadderLine::Datagram(decoded, ties) = step else {
             return None;
@@ -179,7 +179,7 @@ impl LadderLine {
 
     /// Returns true if both datagrams contain the same vital message in the same direction.
     #[must_use]
-    pub fn shares_message(&self, other: &Self) -> bool {
+    pub(crate) fn shares_message(&self, other: &Self) -> bool {
         let (Self::Datagram(one, _), Self::Datagram(two, _)) = (self, other) else {
             return false;
         };

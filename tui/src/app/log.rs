@@ -17,27 +17,27 @@ const BYTES: usize = 2 << 20;
 
 /// A line of the log.
 #[derive(Clone, Debug)]
-pub struct LogLine {
+pub(crate) struct LogLine {
     /// Kind of the line, which selects its style.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// Text with time and session.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// The lines.
 #[derive(Debug, Default)]
-pub struct Log {
+pub(crate) struct Log {
     lines: VecDeque<LogLine>,
     /// Number of the first line.
     first: u64,
     bytes: usize,
     /// Selected line and visible part.
-    pub tail: Tail,
+    pub(crate) tail: Tail,
 }
 
 impl Log {
     /// Adds an event. Returns true if it has a line here.
-    pub fn event(&mut self, decoded: &DecodedEvent) -> bool {
+    pub(crate) fn event(&mut self, decoded: &DecodedEvent) -> bool {
         if !matches!(decoded.event.what, EventKind::Session(_) | EventKind::Notice(_)) {
             return false;
         }
@@ -53,7 +53,7 @@ impl Log {
     }
 
     /// Adds a line of the program itself.
-    pub fn line(&mut self, at: Time, level: Level, text: &str) {
+    pub(crate) fn line(&mut self, at: Time, level: Level, text: &str) {
         let (kind, word) = match level {
             Level::Info => (Kind::Info, ""),
             Level::Warning => (Kind::Warning, "warning: "),
@@ -66,7 +66,7 @@ impl Log {
     }
 
     /// Records that `lost` events were missed.
-    pub fn gap(&mut self, lost: u64) {
+    pub(crate) fn gap(&mut self, lost: u64) {
         self.push(LogLine {
             kind: Kind::Warning,
             text: row::gap(lost).into_text(),
@@ -87,13 +87,13 @@ impl Log {
 
     /// Returns the range of line numbers.
     #[must_use]
-    pub fn numbers(&self) -> Range<u64> {
+    pub(crate) fn numbers(&self) -> Range<u64> {
         self.first..self.first + self.lines.len() as u64
     }
 
     /// Returns the line with this number; `None` if it is not kept.
     #[must_use]
-    pub fn get(&self, number: u64) -> Option<&LogLine> {
+    pub(crate) fn get(&self, number: u64) -> Option<&LogLine> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.lines.get(index)
     }

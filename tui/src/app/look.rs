@@ -7,21 +7,21 @@ use crate::Theme;
 
 /// The look of the screen.
 #[derive(Debug)]
-pub struct Look {
+pub(crate) struct Look {
     /// Which lines are shown, and how.
-    pub style: Style,
+    pub(crate) style: Style,
     /// Colours.
-    pub theme: Theme,
+    pub(crate) theme: Theme,
     /// True if only ASCII characters are drawn.
-    pub ascii: bool,
+    pub(crate) ascii: bool,
     /// Form in which times are shown.
-    pub time: TimeForm,
+    pub(crate) time: TimeForm,
 }
 
 impl Look {
     /// Returns the look for lines in a style. The screen shows the lines for every viewer.
     #[must_use]
-    pub fn new(style: Style) -> Self {
+    pub(crate) fn new(style: Style) -> Self {
         Self {
             style: Style {
                 viewer: Viewer::Everything,

@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 
 /// Rows to save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
+pub(crate) enum Saved {
     /// All rows that are shown, including folded ones.
     Shown,
     /// The selected row.
@@ -15,7 +15,7 @@ pub enum Saved {
 
 /// Effect of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub(crate) enum Choice {
     /// Show only this session; `None` = all.
     Session(Option<SessionId>),
     /// Open the prompt with this rule.
@@ -34,30 +34,30 @@ pub enum Choice {
 
 /// An entry of a menu.
 #[derive(Clone, Debug)]
-pub struct MenuItem {
+pub(crate) struct MenuItem {
     /// Key that chooses the entry.
-    pub key: char,
+    pub(crate) key: char,
     /// Text of the entry.
-    pub text: String,
+    pub(crate) text: String,
     /// Effect of the entry.
-    pub choice: Choice,
+    pub(crate) choice: Choice,
 }
 
 /// A menu while it is open.
 #[derive(Clone, Debug)]
-pub struct Menu {
+pub(crate) struct Menu {
     /// The title.
-    pub title: String,
+    pub(crate) title: String,
     /// The entries.
-    pub entries: Vec<MenuItem>,
+    pub(crate) entries: Vec<MenuItem>,
     /// Cursor in the entries.
-    pub cursor: Cursor,
+    pub(crate) cursor: Cursor,
 }
 
 impl Menu {
     /// Returns a menu of these entries, which get the keys 0 to 9, then a to z.
     #[must_use]
-    pub fn new(title: &str, entries: impl IntoIterator<Item = (String, Choice)>) -> Self {
+    pub(crate) fn new(title: &str, entries: impl IntoIterator<Item = (String, Choice)>) -> Self {
         let keys = ('0'..='9').chain('a'..='z').chain(std::iter::repeat(' '));
         let entries: Vec<MenuItem> = keys
             .zip(entries)
@@ -74,7 +74,7 @@ impl Menu {
 
     /// Returns the effect of the entry with this key; `None` if no entry has it.
     #[must_use]
-    pub fn by_key(&self, key: char) -> Option<&Choice> {
+    pub(crate) fn by_key(&self, key: char) -> Option<&Choice> {
         let mut entries = self.entries.iter();
         let found = entries.find(|entry| entry.key == key && key != ' ')?;
         Some(&found.choice)
@@ -82,7 +82,7 @@ impl Menu {
 
     /// Returns the effect of the selected entry; `None` if the menu is empty.
     #[must_use]
-    pub fn selected(&self) -> Option<&Choice> {
+    pub(crate) fn selected(&self) -> Option<&Choice> {
         let place = self.cursor.selected_of(self.entries.len())?;
         Some(&self.entries.get(place)?.choice)
     }

@@ -8,13 +8,13 @@ use teetap_wire::{Code, Severity};
 
 /// Counts of messages, and of notes on them.
 #[derive(Clone, Debug, Default)]
-pub struct Meter {
+pub(crate) struct Meter {
     /// Number of messages so far.
-    pub messages: u64,
+    pub(crate) messages: u64,
     /// Number of messages that rules dropped or lost.
-    pub dropped: u64,
+    pub(crate) dropped: u64,
     /// Number of notes with the severity warning or error, by code.
-    pub lints: BTreeMap<&'static str, u64>,
+    pub(crate) lints: BTreeMap<&'static str, u64>,
     /// Number of messages in the current second and in the previous one.
     seconds: [u64; 2],
     /// Number of the current second.
@@ -23,7 +23,7 @@ pub struct Meter {
 
 impl Meter {
     /// Counts the messages of an event.
-    pub fn count(&mut self, at: Time, reading: &Reading) {
+    pub(crate) fn count(&mut self, at: Time, reading: &Reading) {
         self.tick(at);
         let messages = reading.messages.len() as u64;
         self.messages += messages;
@@ -47,7 +47,7 @@ impl Meter {
     }
 
     /// Updates the time. Returns true if the rate may have changed.
-    pub fn tick(&mut self, now: Time) -> bool {
+    pub(crate) fn tick(&mut self, now: Time) -> bool {
         let second = now.0 / 1_000_000;
         let [current, last] = self.seconds;
         match second.checked_sub(self.second) {
@@ -61,14 +61,14 @@ impl Meter {
 
     /// Returns the number of messages in the last whole second.
     #[must_use]
-    pub const fn rate(&self) -> u64 {
+    pub(crate) const fn rate(&self) -> u64 {
         let [_, last] = self.seconds;
         last
     }
 
     /// Returns the number of notes with the severity warning or error.
     #[must_use]
-    pub fn lint_count(&self) -> u64 {
+    pub(crate) fn lint_count(&self) -> u64 {
         self.lints.values().sum()
     }
 }

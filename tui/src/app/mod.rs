@@ -1,38 +1,38 @@
 //! The state of the screen.
 
-pub mod clock;
-pub mod contents;
-pub mod cursor;
-pub mod detail;
-pub mod dialog;
-pub mod editor;
+pub(crate) mod clock;
+pub(crate) mod contents;
+pub(crate) mod cursor;
+pub(crate) mod detail;
+pub(crate) mod dialog;
+pub(crate) mod editor;
 mod feed;
-pub mod filter;
-pub mod form;
-pub mod help;
-pub mod history;
-pub mod ladder;
-pub mod log;
-pub mod look;
-pub mod menu;
-pub mod messages;
-pub mod meter;
-pub mod orders;
-pub mod panes;
-pub mod prompt;
-pub mod queue;
+pub(crate) mod filter;
+pub(crate) mod form;
+pub(crate) mod help;
+pub(crate) mod history;
+pub(crate) mod ladder;
+pub(crate) mod log;
+pub(crate) mod look;
+pub(crate) mod menu;
+pub(crate) mod messages;
+pub(crate) mod meter;
+pub(crate) mod orders;
+pub(crate) mod panes;
+pub(crate) mod prompt;
+pub(crate) mod queue;
 mod recording;
-pub mod repeat;
-pub mod rules;
-pub mod run;
-pub mod sessions;
-pub mod snapshot;
-pub mod stats;
-pub mod tail;
-pub mod terminal;
-pub mod timeline;
+pub(crate) mod repeat;
+pub(crate) mod rules;
+pub(crate) mod run;
+pub(crate) mod sessions;
+pub(crate) mod snapshot;
+pub(crate) mod stats;
+pub(crate) mod tail;
+pub(crate) mod terminal;
+pub(crate) mod timeline;
 mod title;
-pub mod tour;
+pub(crate) mod tour;
 pub(crate) mod view;
 
 use teetap_inspect::{Snapshots, Style};
@@ -59,43 +59,43 @@ use terminal::Terminal;
 use timeline::{Seek, Timeline};
 use tour::Tour;
 
-pub use dialog::Overlay;
+pub(crate) use dialog::Overlay;
 pub use title::Title;
-pub use view::{Pane, View};
+pub(crate) use view::{Pane, View};
 
 /// The state of the screen.
 #[derive(Debug)]
 pub struct App {
     /// Run, or recording of a run.
-    pub run: Run,
+    pub(crate) run: Run,
     /// Look of the screen.
-    pub look: Look,
+    pub(crate) look: Look,
     /// View that is shown, and its panes.
-    pub panes: Panes,
+    pub(crate) panes: Panes,
     /// Dialog with the user.
-    pub dialog: Dialog,
+    pub(crate) dialog: Dialog,
     /// Message list.
-    pub messages: Messages,
+    pub(crate) messages: Messages,
     /// Detail panes.
-    pub detail: Detail,
+    pub(crate) detail: Detail,
     /// Sessions, and the state of their views.
-    pub sessions: Sessions,
+    pub(crate) sessions: Sessions,
     /// Lines of the log.
-    pub log: Log,
+    pub(crate) log: Log,
     /// Intercept queue.
-    pub queue: Queue,
+    pub(crate) queue: Queue,
     /// Rules of the run.
-    pub rules: Rules,
+    pub(crate) rules: Rules,
     /// Requests to the proxy.
-    pub orders: ProxyRequests,
+    pub(crate) orders: ProxyRequests,
     /// Time line; `None` for a run.
-    pub timeline: Option<Timeline>,
+    pub(crate) timeline: Option<Timeline>,
     /// Guided tour, while it is running.
-    pub tour: Option<Tour>,
+    pub(crate) tour: Option<Tour>,
     /// Message definitions.
-    pub registry: &'static Registry,
+    pub(crate) registry: &'static Registry,
     /// Effects on the terminal that are due.
-    pub terminal: Terminal,
+    pub(crate) terminal: Terminal,
 }
 
 impl App {
@@ -184,14 +184,14 @@ impl App {
     }
 
     /// Reads a recording again because the filter has changed.
-    pub fn reread(&mut self) {
+    pub(crate) fn reread(&mut self) {
         if let Some(timeline) = &mut self.timeline {
             timeline.seek(Seek::Filter);
         }
     }
 
     /// Updates the detail panes for the selected row.
-    pub fn sync(&mut self) {
+    pub(crate) fn sync(&mut self) {
         let contents = self.messages.row().map_or_else(Contents::default, |row| {
             Contents::from_row(row, self.look.style, self.registry).wrapped(self.detail.width)
         });
@@ -203,7 +203,7 @@ impl App {
     }
 
     /// Returns the focused pane, for movements.
-    pub fn focused(&mut self) -> &mut dyn Moves {
+    pub(crate) fn focused(&mut self) -> &mut dyn Moves {
         match self.panes.focus {
             Pane::List => &mut self.messages,
             Pane::Tree => &mut self.detail.tree,

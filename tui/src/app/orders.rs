@@ -8,11 +8,11 @@ use crate::request::{NoProxy, Reply, Request, RequestError};
 
 /// Requests to the proxy.
 #[derive(Debug, Default)]
-pub struct ProxyRequests {
+pub(crate) struct ProxyRequests {
     /// True if a proxy carries out requests.
-    pub is_live: bool,
+    pub(crate) is_live: bool,
     /// Message that is sent repeatedly.
-    pub repeat: Option<Repeat>,
+    pub(crate) repeat: Option<Repeat>,
     /// Requests that were not carried out yet.
     requests: Vec<Request>,
     /// Second of the run in which the rules were last requested; `None` if they may have changed since.
@@ -69,7 +69,7 @@ impl App {
     ///
     /// # Errors
     /// There is no proxy: the screen shows a recording.
-    pub fn ask(&mut self, request: impl Into<Request>) -> Result<(), NoProxy> {
+    pub(crate) fn ask(&mut self, request: impl Into<Request>) -> Result<(), NoProxy> {
         let request = request.into();
         if !self.orders.is_live {
             let is_file = request.commands().is_empty();

@@ -6,28 +6,28 @@ use super::view::{Pane, View};
 
 /// Layout of the message view.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// True if the detail panes are open on a screen that does not always show them.
-    pub is_open: bool,
+    pub(crate) is_open: bool,
     /// True if only the focused pane is shown.
-    pub is_zoomed: bool,
+    pub(crate) is_zoomed: bool,
     /// Number of cells by which the list is larger than its default.
-    pub more: i16,
+    pub(crate) more: i16,
     /// True if the screen is wide enough to show all panes.
-    pub is_wide: bool,
+    pub(crate) is_wide: bool,
 }
 
 /// The view that is shown, and its panes.
 #[derive(Debug)]
-pub struct Panes {
+pub(crate) struct Panes {
     /// View that is shown.
-    pub view: View,
+    pub(crate) view: View,
     /// Pane that receives the keys.
-    pub focus: Pane,
+    pub(crate) focus: Pane,
     /// Layout of the message view.
-    pub shape: Shape,
+    pub(crate) shape: Shape,
     /// Positions of the panes, for clicks.
-    pub areas: Vec<(Pane, Rect)>,
+    pub(crate) areas: Vec<(Pane, Rect)>,
 }
 
 impl Default for Panes {
@@ -43,7 +43,7 @@ impl Default for Panes {
 
 impl Panes {
     /// Shows a view and focuses its first pane.
-    pub fn show(&mut self, view: View) {
+    pub(crate) fn show(&mut self, view: View) {
         self.view = view;
         if let Some(pane) = view.panes().first() {
             self.focus = *pane;
@@ -52,20 +52,20 @@ impl Panes {
 
     /// Returns true if the detail panes are shown.
     #[must_use]
-    pub const fn has_detail(&self) -> bool {
+    pub(crate) const fn has_detail(&self) -> bool {
         self.shape.is_open || self.shape.is_wide
     }
 
     /// Returns true if the screen is as at its start, so that no pane or view can be left.
     #[must_use]
-    pub fn is_at_start(&self) -> bool {
+    pub(crate) fn is_at_start(&self) -> bool {
         let is_list = self.view == View::Messages && self.focus == Pane::List;
         is_list && !self.shape.is_open && !self.shape.is_zoomed
     }
 
     /// Returns the pane at a position of the screen, with its area; `None` if there is no pane.
     #[must_use]
-    pub fn at(&self, position: Position) -> Option<(Pane, Rect)> {
+    pub(crate) fn at(&self, position: Position) -> Option<(Pane, Rect)> {
         let mut areas = self.areas.iter();
         areas.find(|(_, area)| area.contains(position)).copied()
     }

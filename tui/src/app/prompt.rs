@@ -12,7 +12,7 @@ const KEPT: usize = 100;
 
 /// Purpose of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub(crate) enum Purpose {
     /// A command.
     Command,
     /// A filter.
@@ -38,7 +38,7 @@ pub enum Purpose {
 
 /// The error in the line of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PromptError {
+pub(crate) enum PromptError {
     /// The line is not a valid filter, rule or message.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
@@ -49,17 +49,17 @@ pub enum PromptError {
 
 /// A prompt, while it is open.
 #[derive(Clone, Debug)]
-pub struct Prompt {
+pub(crate) struct Prompt {
     /// Purpose of the prompt.
-    pub purpose: Purpose,
+    pub(crate) purpose: Purpose,
     /// Editor of the line.
-    pub editor: Editor,
+    pub(crate) editor: Editor,
     /// Error in the line; `None` if the line is valid.
-    pub error: Option<PromptError>,
+    pub(crate) error: Option<PromptError>,
     /// Words that may complete the line.
-    pub candidates: Candidates,
+    pub(crate) candidates: Candidates,
     /// Index of the candidate chosen last.
-    pub chosen: Option<usize>,
+    pub(crate) chosen: Option<usize>,
     /// History line that is shown, counted from the newest.
     recalled: Option<usize>,
     /// Line that was typed before a history line was shown.
@@ -68,37 +68,37 @@ pub struct Prompt {
 
 /// Words that complete a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Candidates {
+pub(crate) struct Candidates {
     /// Number of bytes before the cursor that a candidate replaces.
-    pub len: usize,
+    pub(crate) len: usize,
     /// Candidates, each with a short explanation.
-    pub words: Vec<(String, String)>,
+    pub(crate) words: Vec<(String, String)>,
 }
 
 /// History of entered lines.
 #[derive(Clone, Debug, Default)]
-pub struct LineHistory(Vec<String>);
+pub(crate) struct LineHistory(Vec<String>);
 
 /// Histories of the prompts.
 #[derive(Clone, Debug, Default)]
-pub struct Histories {
+pub(crate) struct Histories {
     /// Commands that were entered.
     commands: LineHistory,
     /// Filters that were entered.
     filters: LineHistory,
     /// Texts that were searched for; the newest one is used for the next search.
-    pub searches: LineHistory,
+    pub(crate) searches: LineHistory,
     /// Rules that were entered.
     rules: LineHistory,
     /// Slider values that were typed.
     values: LineHistory,
     /// Messages that were sent.
-    pub messages: LineHistory,
+    pub(crate) messages: LineHistory,
 }
 
 impl Histories {
     /// Returns the history for a purpose.
-    pub const fn for_purpose(&mut self, purpose: &Purpose) -> &mut LineHistory {
+    pub(crate) const fn for_purpose(&mut self, purpose: &Purpose) -> &mut LineHistory {
         match purpose {
             Purpose::Command | Purpose::Save(_) => &mut self.commands,
             Purpose::Filter => &mut self.filters,
@@ -112,7 +112,7 @@ impl Histories {
 
 impl LineHistory {
     /// Adds a line as the newest one. Ignores an empty line.
-    pub fn push(&mut self, line: &str) {
+    pub(crate) fn push(&mut self, line: &str) {
         if line.is_empty() {
             return;
         }
@@ -125,7 +125,7 @@ impl LineHistory {
 
     /// Returns a line of the history, counted from the newest.
     #[must_use]
-    pub fn get(&self, back: usize) -> Option<&str> {
+    pub(crate) fn get(&self, back: usize) -> Option<&str> {
         self.0.iter().nth_back(back).map(String::as_str)
     }
 }
@@ -133,7 +133,7 @@ impl LineHistory {
 impl Prompt {
     /// Returns a prompt with this text.
     #[must_use]
-    pub fn new(purpose: Purpose, text: &str) -> Self {
+    pub(crate) fn new(purpose: Purpose, text: &str) -> Self {
         Self {
             purpose,
             editor: Editor::new(text),
@@ -147,7 +147,7 @@ impl Prompt {
 
     /// Returns the position of the error in the line, in bytes; `None` if the line is valid.
     #[must_use]
-    pub fn error_at(&self) -> Option<usize> {
+    pub(crate) fn error_at(&self) -> Option<usize> {
         self.error.as_ref().map(|error| match error {
             PromptError::Syntax(error) => error.at(),
             PromptError::Value(_) => self.editor.text().len(),
@@ -155,7 +155,7 @@ impl Prompt {
     }
 
     /// Chooses the next or previous candidate.
-    pub fn choose(&mut self, forward: bool) {
+    pub(crate) fn choose(&mut self, forward: bool) {
         let count = self.candidates.words.len();
         if count == 0 {
             return;
@@ -175,7 +175,7 @@ impl Prompt {
     }
 
     /// Shows the next older or newer line of the history.
-    pub fn recall(&mut self, lines: &LineHistory, older: bool) {
+    pub(crate) fn recall(&mut self, lines: &LineHistory, older: bool) {
         let wanted = match (self.recalled, older) {
             (None, true) => Some(0),
             (None, false) => return,

@@ -8,18 +8,18 @@ use super::cursor::Cursor;
 
 /// The messages that the proxy holds.
 #[derive(Debug, Default)]
-pub struct Queue {
+pub(crate) struct Queue {
     /// Messages, sorted by session and number.
-    pub list: Vec<DecodedHeld>,
+    pub(crate) list: Vec<DecodedHeld>,
     /// Cursor in the messages.
-    pub cursor: Cursor,
+    pub(crate) cursor: Cursor,
     /// True if the queue may have changed since it was requested.
-    pub is_stale: bool,
+    pub(crate) is_stale: bool,
 }
 
 impl Queue {
     /// Sets the messages that are held now. Keeps the selection.
-    pub fn set(&mut self, list: Vec<HeldMessage>, registry: &'static Registry, secrets: Secrets) {
+    pub(crate) fn set(&mut self, list: Vec<HeldMessage>, registry: &'static Registry, secrets: Secrets) {
         let selected = self.selected().map(|held| key(&held.message));
         let read = |held| DecodedHeld::read(held, registry, secrets);
         self.list = list.into_iter().map(read).collect();
@@ -35,13 +35,13 @@ impl Queue {
 
     /// Returns the current state of a held message; `None` if it is no longer held.
     #[must_use]
-    pub fn now(&self, message: &HeldMessage) -> Option<&DecodedHeld> {
+    pub(crate) fn now(&self, message: &HeldMessage) -> Option<&DecodedHeld> {
         self.list.iter().find(|held| key(&held.message) == key(message))
     }
 
     /// Returns the selected message.
     #[must_use]
-    pub fn selected(&self) -> Option<&DecodedHeld> {
+    pub(crate) fn selected(&self) -> Option<&DecodedHeld> {
         self.list.get(self.cursor.selected_of(self.list.len())?)
     }
 }

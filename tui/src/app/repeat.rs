@@ -13,29 +13,29 @@ const SHORTEST: Duration = Duration::from_millis(20);
 
 /// A message with its interval.
 #[derive(Clone, Debug)]
-pub struct Repeat {
+pub(crate) struct Repeat {
     /// Session of the message; `None` = the only session that is online.
     session: Option<SessionId>,
     /// Message in the syntax of rules.
     text: String,
     /// Interval between two sends.
-    pub every: Duration,
+    pub(crate) every: Duration,
     /// Time of the next send; `None` before the first one.
     next: Option<Time>,
     /// Number of messages sent.
-    pub sent: u64,
+    pub(crate) sent: u64,
 }
 
 /// The time after `every` is missing, not a time, or too short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("after every expected a time of at least 20ms, such as every 500ms")]
-pub struct InvalidInterval;
+pub(crate) struct InvalidInterval;
 
 /// Splits `every DURATION` off the end of a message.
 ///
 /// # Errors
 /// The text after `every` is not a valid interval.
-pub fn split(text: &str) -> Result<(&str, Option<Duration>), InvalidInterval> {
+pub(crate) fn split(text: &str) -> Result<(&str, Option<Duration>), InvalidInterval> {
     let Some((message, time)) = text
         .rsplit_once(" every ")
         .filter(|(_, time)| !time.contains('}'))
@@ -58,7 +58,7 @@ pub fn split(text: &str) -> Result<(&str, Option<Duration>), InvalidInterval> {
 impl Repeat {
     /// Returns a message that is sent immediately and then at each interval.
     #[must_use]
-    pub fn new(session: Option<SessionId>, text: &str, every: Duration) -> Self {
+    pub(crate) fn new(session: Option<SessionId>, text: &str, every: Duration) -> Self {
         Self {
             session,
             text: text.to_owned(),
@@ -69,7 +69,7 @@ impl Repeat {
     }
 
     /// Returns the next request if it is due. Skips intervals that were missed.
-    pub fn due(&mut self, now: Time) -> Option<Request> {
+    pub(crate) fn due(&mut self, now: Time) -> Option<Request> {
         if self.next.is_some_and(|next| now < next) {
             return None;
         }
@@ -80,7 +80,7 @@ impl Repeat {
 
     /// Returns true if a request is a send of this message.
     #[must_use]
-    pub fn is_of(&self, request: &Request) -> bool {
+    pub(crate) fn is_of(&self, request: &Request) -> bool {
         let Request::Run(Command::Inject(inject)) = request else {
             return false;
         };

@@ -6,11 +6,11 @@ use teetap_rules::program::profiles;
 use super::cursor::Cursor;
 
 /// Name of the rule that the intercept key adds.
-pub const INTERCEPT: &str = "intercept";
+pub(crate) const INTERCEPT: &str = "intercept";
 
 /// Value of a link line that a slider sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Slider {
+pub(crate) enum Slider {
     /// Delay in milliseconds.
     Delay,
     /// Loss in percent.
@@ -19,7 +19,7 @@ pub enum Slider {
 
 /// The reason why a typed text is not a value of a slider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ValueError {
+pub(crate) enum ValueError {
     /// The text is not a time.
     #[error("write a time, such as 40, 40ms or 1.5s")]
     Time,
@@ -33,7 +33,7 @@ pub enum ValueError {
 
 /// Row of the rules view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleRow {
+pub(crate) enum RuleRow {
     /// The statement with this index.
     Statement(usize),
     /// A slider of the statement with this index; `None` for a link line that does not exist yet.
@@ -44,19 +44,19 @@ pub enum RuleRow {
 
 /// State of the rules view.
 #[derive(Debug, Default)]
-pub struct Rules {
+pub(crate) struct Rules {
     /// Statements in order.
-    pub list: Vec<RuleBody>,
+    pub(crate) list: Vec<RuleBody>,
     /// Cursor in the rows.
-    pub cursor: Cursor,
+    pub(crate) cursor: Cursor,
     /// Names of the rules that were switched off together.
-    pub silenced: Vec<String>,
+    pub(crate) silenced: Vec<String>,
 }
 
 impl Slider {
     /// Returns the keyword in link lines.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Delay => "delay",
             Self::Loss => "loss",
@@ -65,7 +65,7 @@ impl Slider {
 
     /// Returns the step, the maximum and the unit.
     #[must_use]
-    pub const fn scale(self) -> (u32, u32, &'static str) {
+    pub(crate) const fn scale(self) -> (u32, u32, &'static str) {
         match self {
             Self::Delay => (5, 1000, "ms"),
             Self::Loss => (1, 100, "%"),
@@ -74,7 +74,7 @@ impl Slider {
 
     /// Returns the value in a link line, rounded down; 0 if there is none, `None` if it is written in another form.
     #[must_use]
-    pub fn value(self, text: &str) -> Option<u32> {
+    pub(crate) fn value(self, text: &str) -> Option<u32> {
         let mut words = text.split_whitespace().skip_while(|word| *word != self.word());
         let Some(value) = words.nth(1) else {
             return Some(0);
@@ -96,7 +96,7 @@ impl Slider {
 
     /// Returns a link line with another value. The value 0 removes the parameter.
     #[must_use]
-    pub fn with(self, text: &str, value: u32) -> String {
+    pub(crate) fn with(self, text: &str, value: u32) -> String {
         let (_, _, unit) = self.scale();
         let word = (value > 0).then(|| format!("{value}{unit}"));
         self.with_word(text, word.as_deref())
@@ -106,7 +106,7 @@ impl Slider {
     ///
     /// # Errors
     /// The text is not a value of this slider.
-    pub fn word_of(self, typed: &str) -> Result<Option<String>, ValueError> {
+    pub(crate) fn word_of(self, typed: &str) -> Result<Option<String>, ValueError> {
         let (_, _, unit) = self.scale();
         let typed = typed.trim();
         let (number, unit) = match (self, typed.strip_suffix(unit), typed.strip_suffix('s')) {
@@ -129,7 +129,7 @@ impl Slider {
 
     /// Returns a link line with another value, given as its word; `None` removes the parameter.
     #[must_use]
-    pub fn with_word(self, text: &str, value: Option<&str>) -> String {
+    pub(crate) fn with_word(self, text: &str, value: Option<&str>) -> String {
         let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
         let at = words.iter().position(|word| word == self.word());
         match (at, value) {
@@ -172,7 +172,7 @@ pub(crate) fn added(text: &str) -> RuleBody {
 
 /// Returns true for a link line.
 #[must_use]
-pub fn is_link(rule: &RuleBody) -> bool {
+pub(crate) fn is_link(rule: &RuleBody) -> bool {
     rule.text.starts_with("link ")
 }
 
@@ -184,7 +184,7 @@ fn used_profile(text: &str) -> Option<&'static str> {
 
 /// Returns the next or previous profile. `None` precedes the first profile and follows the last one.
 #[must_use]
-pub fn next_profile(name: Option<&str>, forward: bool) -> Option<&'static str> {
+pub(crate) fn next_profile(name: Option<&str>, forward: bool) -> Option<&'static str> {
     let all: Vec<&'static str> = profiles().collect();
     let at = all.iter().position(|profile| Some(*profile) == name);
     let next = match (at, forward) {
@@ -198,14 +198,14 @@ pub fn next_profile(name: Option<&str>, forward: bool) -> Option<&'static str> {
 
 impl Rules {
     /// Sets the current rules.
-    pub fn set(&mut self, list: Vec<RuleBody>) {
+    pub(crate) fn set(&mut self, list: Vec<RuleBody>) {
         self.list = list;
         self.cursor.set_len(self.rows().len());
     }
 
     /// Returns the rows: each statement, and sliders below each link line.
     #[must_use]
-    pub fn rows(&self) -> Vec<RuleRow> {
+    pub(crate) fn rows(&self) -> Vec<RuleRow> {
         let mut rows = Vec::new();
         let sliders = [Slider::Delay, Slider::Loss];
         for (place, rule) in self.list.iter().enumerate() {
@@ -226,14 +226,14 @@ impl Rules {
 
     /// Returns the selected row; `None` if there are no rows.
     #[must_use]
-    pub fn row(&self) -> Option<RuleRow> {
+    pub(crate) fn row(&self) -> Option<RuleRow> {
         let rows = self.rows();
         rows.get(self.cursor.selected_of(rows.len())?).copied()
     }
 
     /// Returns the index of the selected statement.
     #[must_use]
-    pub fn place(&self) -> Option<usize> {
+    pub(crate) fn place(&self) -> Option<usize> {
         match self.row()? {
             RuleRow::Statement(place) => Some(place),
             RuleRow::Slider(place, _) => place,
@@ -243,12 +243,12 @@ impl Rules {
 
     /// Returns the selected statement.
     #[must_use]
-    pub fn selected(&self) -> Option<&RuleBody> {
+    pub(crate) fn selected(&self) -> Option<&RuleBody> {
         self.list.get(self.place()?)
     }
 
     /// Selects a row.
-    pub fn select(&mut self, wanted: RuleRow) {
+    pub(crate) fn select(&mut self, wanted: RuleRow) {
         let rows = self.rows();
         self.cursor.set_len(rows.len());
         if let Some(row) = rows.iter().position(|row| *row == wanted) {
@@ -258,7 +258,7 @@ impl Rules {
 
     /// Returns the index and name of the built-in profile in use; `None` if there is none.
     #[must_use]
-    pub fn profile(&self) -> Option<(usize, &'static str)> {
+    pub(crate) fn profile(&self) -> Option<(usize, &'static str)> {
         self.list
             .iter()
             .enumerate()
@@ -267,13 +267,13 @@ impl Rules {
 
     /// Returns true if the intercept rule is on.
     #[must_use]
-    pub fn intercepts(&self) -> bool {
+    pub(crate) fn intercepts(&self) -> bool {
         self.list.iter().any(|rule| rule.name == INTERCEPT && rule.on)
     }
 
     /// Returns true if one of the rules that were switched off together is still off.
     #[must_use]
-    pub fn are_silenced(&self) -> bool {
+    pub(crate) fn are_silenced(&self) -> bool {
         self.list.iter().any(|rule| self.is_silenced(rule))
     }
 
@@ -282,7 +282,7 @@ impl Rules {
     }
 
     /// Returns the names of the rules that were switched off together and are still off, and forgets them.
-    pub fn take_silenced(&mut self) -> Vec<String> {
+    pub(crate) fn take_silenced(&mut self) -> Vec<String> {
         let silenced = self.list.iter().filter(|rule| self.is_silenced(rule));
         let names = silenced.map(|rule| rule.name.clone()).collect();
         self.silenced.clear();
@@ -290,7 +290,7 @@ impl Rules {
     }
 
     /// Switches rules on or off before the answer is received, since further keys may be pressed before it.
-    pub fn switch(&mut self, names: &[String], on: bool) {
+    pub(crate) fn switch(&mut self, names: &[String], on: bool) {
         let named = self.list.iter_mut().filter(|rule| names.contains(&rule.name));
         named.for_each(|rule| rule.on = on);
     }

@@ -9,19 +9,19 @@ const SECOND: u64 = 1_000_000;
 
 /// The run, or the recording of a run.
 #[derive(Debug)]
-pub struct Run {
+pub(crate) struct Run {
     /// Facts about the run.
-    pub title: Title,
+    pub(crate) title: Title,
     /// Time of the run.
-    pub now: Time,
+    pub(crate) now: Time,
     /// Counts of the run.
-    pub meter: Meter,
+    pub(crate) meter: Meter,
 }
 
 impl Run {
     /// Returns a run that starts now.
     #[must_use]
-    pub fn new(title: Title) -> Self {
+    pub(crate) fn new(title: Title) -> Self {
         Self {
             title,
             now: Time::ZERO,
@@ -31,12 +31,12 @@ impl Run {
 
     /// Returns the current second of the run.
     #[must_use]
-    pub const fn second(&self) -> u64 {
+    pub(crate) const fn second(&self) -> u64 {
         self.now.0 / SECOND
     }
 
     /// Updates the time. Returns true if the rate of messages may have changed.
-    pub fn tick(&mut self, now: Time) -> bool {
+    pub(crate) fn tick(&mut self, now: Time) -> bool {
         self.now = now;
         self.meter.tick(now)
     }

@@ -14,17 +14,17 @@ use super::{
 
 /// The sessions, and the state of their views.
 #[derive(Debug, Default)]
-pub struct Sessions {
+pub(crate) struct Sessions {
     /// Facts about the sessions.
-    pub follow: Statistics,
+    pub(crate) follow: Statistics,
     /// Cursor in the table of sessions.
-    pub cursor: Cursor,
+    pub(crate) cursor: Cursor,
     /// Datagrams of each session.
-    pub ladder: Ladder,
+    pub(crate) ladder: Ladder,
     /// Current snapshot.
-    pub snapshot: CurrentSnapshot,
+    pub(crate) snapshot: CurrentSnapshot,
     /// State of the statistics.
-    pub stats: Stats,
+    pub(crate) stats: Stats,
     /// Session shown by views of one session, and true if the user picked it.
     shown: Option<(SessionId, bool)>,
 }
@@ -32,13 +32,13 @@ pub struct Sessions {
 impl Sessions {
     /// Returns the session shown by views of one session.
     #[must_use]
-    pub fn shown(&self) -> Option<SessionId> {
+    pub(crate) fn shown(&self) -> Option<SessionId> {
         self.shown.map(|(session, _)| session)
     }
 
     /// Returns the selected session of the table.
     #[must_use]
-    pub fn selected(&self) -> Option<SessionId> {
+    pub(crate) fn selected(&self) -> Option<SessionId> {
         let session = self.follow.sessions().nth(self.cursor.selected()?);
         session.map(|(session, _)| session)
     }
@@ -46,7 +46,7 @@ impl Sessions {
     /// Returns true if the statistics cover all sessions: by the user's choice, otherwise if there are several and none
     /// is picked.
     #[must_use]
-    pub fn counts_all(&self) -> bool {
+    pub(crate) fn counts_all(&self) -> bool {
         let is_picked = self.shown.is_some_and(|(_, is_picked)| is_picked);
         self.stats
             .all
@@ -54,7 +54,7 @@ impl Sessions {
     }
 
     /// Picks the session that views of one session show.
-    pub fn pick(&mut self, session: SessionId) {
+    pub(crate) fn pick(&mut self, session: SessionId) {
         self.shown = Some((session, true));
         self.stats.all = None;
         self.ladder.tail.last();
@@ -62,25 +62,25 @@ impl Sessions {
 
     /// Returns true if a session is not closed.
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         let mut sessions = self.follow.sessions();
         sessions.any(|(_, session)| session.state != State::Closed)
     }
 
     /// Updates the time of the run.
-    pub fn tick(&mut self, now: Time) {
+    pub(crate) fn tick(&mut self, now: Time) {
         self.follow.tick(now);
     }
 
     /// Adds an event. Returns true if the ladder shows it.
-    pub fn event(&mut self, decoded: &Arc<DecodedEvent>) -> bool {
+    pub(crate) fn event(&mut self, decoded: &Arc<DecodedEvent>) -> bool {
         let ties = self.follow.event(decoded);
         self.look_at(decoded);
         self.ladder.event(decoded, ties)
     }
 
     /// Adds an event of a recording that passes the filter. Keeps the facts about a session from all of its traffic.
-    pub fn match_event(&mut self, decoded: &DecodedEvent) {
+    pub(crate) fn match_event(&mut self, decoded: &DecodedEvent) {
         let session = decoded.event.session;
         let known = session.and_then(|session| self.follow.session(session));
         let has_traffic = known.is_some_and(|known| known.counts.messages().next().is_some());
@@ -90,13 +90,13 @@ impl Sessions {
     }
 
     /// Records that `lost` events were missed.
-    pub fn gap(&mut self, lost: u64) {
+    pub(crate) fn gap(&mut self, lost: u64) {
         self.follow.gap();
         self.ladder.gap(lost);
     }
 
     /// Forgets all sessions. Keeps the choices of the user.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.follow = Statistics::default();
         self.ladder = Ladder::default();
         self.shown = None;

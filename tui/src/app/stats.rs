@@ -6,7 +6,7 @@ use super::cursor::Cursor;
 
 /// A graph over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::VariantArray)]
-pub enum Graph {
+pub(crate) enum Graph {
     /// Round-trip times of both legs.
     #[default]
     Trips,
@@ -26,29 +26,29 @@ pub enum Graph {
 
 impl Graph {
     /// All graphs in their default order.
-    pub const ALL: &'static [Self] = Self::VARIANTS;
+    pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 }
 
 /// State of the statistics.
 #[derive(Clone, Debug, Default)]
-pub struct Stats {
+pub(crate) struct Stats {
     /// Index of the first graph.
     first: usize,
     /// True to count all sessions; `None` until the user chooses.
-    pub all: Option<bool>,
+    pub(crate) all: Option<bool>,
     /// Cursor in the table of messages.
-    pub cursor: Cursor,
+    pub(crate) cursor: Cursor,
 }
 
 impl Stats {
     /// Returns the graphs in the order in which they are drawn.
-    pub fn graphs(&self) -> impl Iterator<Item = Graph> + use<> {
+    pub(crate) fn graphs(&self) -> impl Iterator<Item = Graph> + use<> {
         let count = Graph::ALL.len();
         Graph::ALL.iter().copied().cycle().skip(self.first).take(count)
     }
 
     /// Makes the next or previous graph the first one.
-    pub fn turn(&mut self, forward: bool) {
+    pub(crate) fn turn(&mut self, forward: bool) {
         let count = Graph::ALL.len();
         let steps = if forward { 1 } else { count - 1 };
         self.first = (self.first + steps) % count;

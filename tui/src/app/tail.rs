@@ -6,7 +6,7 @@ use super::cursor::Moves;
 
 /// Cursor of a list whose rows have permanent numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Tail {
+pub(crate) struct Tail {
     /// Rows at the last drawing.
     rows: Range<u64>,
     /// Selected row; `None` to follow the newest row.
@@ -19,7 +19,7 @@ pub struct Tail {
 
 impl Tail {
     /// Scrolls so that the selected row is visible. Returns the visible rows.
-    pub fn fit(&mut self, height: usize, rows: Range<u64>) -> Range<u64> {
+    pub(crate) fn fit(&mut self, height: usize, rows: Range<u64>) -> Range<u64> {
         self.height = height;
         let last = rows.end.saturating_sub(1).max(rows.start);
         let selected = self.selected.map_or(last, |row| row.clamp(rows.start, last));
@@ -39,18 +39,18 @@ impl Tail {
 
     /// Returns the selected row; `None` if the newest row is followed.
     #[must_use]
-    pub const fn selected(&self) -> Option<u64> {
+    pub(crate) const fn selected(&self) -> Option<u64> {
         self.selected
     }
 
     /// Selects a row.
-    pub const fn select(&mut self, row: u64) {
+    pub(crate) const fn select(&mut self, row: u64) {
         self.selected = Some(row);
     }
 
     /// Returns the position as text: "following", or the place of the row and the number of rows.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub(crate) fn place(&self) -> String {
         match self.selected {
             None => "following".to_owned(),
             Some(row) => {

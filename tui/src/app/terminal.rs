@@ -2,15 +2,15 @@
 
 /// Effects on the terminal that are due.
 #[derive(Debug)]
-pub struct Terminal {
+pub(crate) struct Terminal {
     /// True if the state has changed since the last drawing.
-    pub changed: bool,
+    pub(crate) changed: bool,
     /// Text for the terminal's clipboard.
-    pub clipboard: Option<String>,
+    pub(crate) clipboard: Option<String>,
     /// True once the user has asked to suspend the program.
-    pub suspending: bool,
+    pub(crate) suspending: bool,
     /// True once the user has asked to end the program.
-    pub leaving: bool,
+    pub(crate) leaving: bool,
 }
 
 impl Default for Terminal {

@@ -44,21 +44,21 @@ pub enum Reading {
 
 /// The time line of a recording.
 #[derive(Debug)]
-pub struct Timeline {
+pub(crate) struct Timeline {
     /// Size of the recording in bytes.
-    pub size: u64,
+    pub(crate) size: u64,
     /// Number of bytes that the index covers.
-    pub indexed: u64,
+    pub(crate) indexed: u64,
     /// Byte range of the listed rows.
-    pub listed: Range<u64>,
+    pub(crate) listed: Range<u64>,
     /// State of the reading.
-    pub reading: Reading,
+    pub(crate) reading: Reading,
     /// Time of the last event; `None` until it is known.
-    pub until: Option<Time>,
+    pub(crate) until: Option<Time>,
     /// True if the reading covers the whole recording, so that Esc stops it.
-    pub is_long: bool,
+    pub(crate) is_long: bool,
     /// Position on the screen, for clicks.
-    pub area: Rect,
+    pub(crate) area: Rect,
     /// Row numbers, each with the byte offset from which the row was read.
     marks: VecDeque<(u64, u64)>,
     wanted: Option<Seek>,
@@ -67,7 +67,7 @@ pub struct Timeline {
 impl Timeline {
     /// Returns the time line of a recording with this size in bytes.
     #[must_use]
-    pub fn new(size: u64) -> Self {
+    pub(crate) fn new(size: u64) -> Self {
         Self {
             size,
             indexed: 0,
@@ -82,14 +82,14 @@ impl Timeline {
     }
 
     /// Starts to list rows from this byte offset.
-    pub fn begin(&mut self, at: u64) {
+    pub(crate) fn begin(&mut self, at: u64) {
         self.listed = at..at;
         self.reading = Reading::On;
         self.marks.clear();
     }
 
     /// Records that rows from `row` on were read after byte `read`. `first` is the first row that is kept.
-    pub fn mark(&mut self, row: u64, read: u64, first: u64) {
+    pub(crate) fn mark(&mut self, row: u64, read: u64, first: u64) {
         self.marks.push_back((row, read));
         while self.marks.get(1).is_some_and(|(next, _)| *next <= first) {
             self.marks.pop_front();
@@ -101,25 +101,25 @@ impl Timeline {
 
     /// Returns true unless the rows of the whole recording are listed.
     #[must_use]
-    pub fn is_part(&self) -> bool {
+    pub(crate) fn is_part(&self) -> bool {
         self.listed.start > 0 || self.reading != Reading::Ended
     }
 
     /// Returns the byte offset of a row.
     #[must_use]
-    pub fn offset_of(&self, row: u64) -> u64 {
+    pub(crate) fn offset_of(&self, row: u64) -> u64 {
         let after = self.marks.partition_point(|(first, _)| *first <= row);
         let mark = after.checked_sub(1).and_then(|at| self.marks.get(at));
         mark.map_or(self.listed.start, |(_, offset)| *offset)
     }
 
     /// Requests a move to a position.
-    pub fn seek(&mut self, seek: Seek) {
+    pub(crate) fn seek(&mut self, seek: Seek) {
         self.wanted = Some(seek);
     }
 
     /// Requests a move by one step, from byte offset `from`.
-    pub fn step(&mut self, from: u64, is_later: bool) {
+    pub(crate) fn step(&mut self, from: u64, is_later: bool) {
         let step = (self.size / STEPS).max(1);
         let to = if is_later {
             from.saturating_add(step).min(self.size)
@@ -130,13 +130,13 @@ impl Timeline {
     }
 
     /// Requests a move to the position at a screen column.
-    pub fn click(&mut self, column: u16) {
+    pub(crate) fn click(&mut self, column: u16) {
         let (column, width) = (u64::from(column - self.area.x), u64::from(self.area.width.max(1)));
         self.seek(Seek::To(self.size / width * column));
     }
 
     /// Stops the reading if it covers the whole recording. Returns true if it was stopped.
-    pub fn stop(&mut self) -> bool {
+    pub(crate) fn stop(&mut self) -> bool {
         let stops = self.is_long && self.reading == Reading::On;
         if stops {
             self.seek(Seek::Stop);
@@ -145,19 +145,19 @@ impl Timeline {
     }
 
     /// Returns the requested position and clears it.
-    pub fn take_wanted(&mut self) -> Option<Seek> {
+    pub(crate) fn take_wanted(&mut self) -> Option<Seek> {
         self.wanted.take()
     }
 
     /// Returns the byte offset at which reading starts to show the end.
     #[must_use]
-    pub fn tail(&self) -> u64 {
+    pub(crate) fn tail(&self) -> u64 {
         self.size.saturating_sub(TAIL)
     }
 
     /// Returns true if the index must grow before the screen can move to `seek`.
     #[must_use]
-    pub fn is_beyond(&self, seek: Seek) -> bool {
+    pub(crate) fn is_beyond(&self, seek: Seek) -> bool {
         self.indexed < self.size
             && match seek {
                 Seek::To(offset) => offset > self.indexed,
@@ -169,7 +169,7 @@ impl Timeline {
 
     /// Converts a number of bytes to percent of the recording.
     #[must_use]
-    pub fn percent(&self, bytes: u64) -> u64 {
+    pub(crate) fn percent(&self, bytes: u64) -> u64 {
         let size = u128::from(self.size.max(1));
         u64::try_from(u128::from(bytes) * 100 / size).map_or(100, |percent| percent.min(100))
     }
@@ -178,13 +178,13 @@ impl Timeline {
 /// A text is not a position in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write goto TIME or goto PERCENT, such as goto 90s, goto 5min or goto 50%")]
-pub struct UnknownPlace;
+pub(crate) struct UnknownPlace;
 
 /// Parses a position: a time such as `90s` or `90`, or a percentage such as `50%`.
 ///
 /// # Errors
 /// The text is neither.
-pub fn place(text: &str, size: u64) -> Result<Seek, UnknownPlace> {
+pub(crate) fn place(text: &str, size: u64) -> Result<Seek, UnknownPlace> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| *number >= 0.0);
     if let Some(percent) = text.strip_suffix('%') {
         let percent = number(percent)

@@ -20,7 +20,7 @@ pub struct Title {
 impl Title {
     /// Returns the sentence for a view that has nothing to show yet.
     #[must_use]
-    pub fn invitation(&self, nothing: &str) -> String {
+    pub(crate) fn invitation(&self, nothing: &str) -> String {
         match &*self.connect {
             "" => format!("{nothing} in this part of the recording"),
             connect => format!("{nothing} yet: in the game console type   connect {connect}"),

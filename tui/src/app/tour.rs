@@ -5,30 +5,30 @@ use super::View;
 use crate::{action::ACTIONS, keymap::Keymap};
 
 /// Name of the tour's rule.
-pub const RULE: &str = "tour";
+pub(crate) const RULE: &str = "tour";
 
 /// Rule that causes the fault.
-pub const FAULT: &str = "tour: lose when s2c and sv_chat";
+pub(crate) const FAULT: &str = "tour: lose when s2c and sv_chat";
 
 /// A step: the state of the screen, and sentences about it.
 #[derive(Clone, Copy, Debug)]
-pub struct TourStep {
+pub(crate) struct TourStep {
     /// Title of the step.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// Sentences in short lines; `{NAME}` is replaced by the key of an action.
-    pub text: &'static [&'static str],
+    pub(crate) text: &'static [&'static str],
     /// View that is shown.
-    pub view: View,
+    pub(crate) view: View,
     /// Filter of the message list.
-    pub filter: &'static str,
+    pub(crate) filter: &'static str,
     /// True if the selected message is open.
-    pub is_open: bool,
+    pub(crate) is_open: bool,
     /// True if the tour's rule is set.
-    pub has_rule: bool,
+    pub(crate) has_rule: bool,
 }
 
 /// Steps in order.
-pub const STEPS: &[TourStep] = &[
+pub(crate) const STEPS: &[TourStep] = &[
     TourStep {
         title: "messages",
         text: &[
@@ -121,26 +121,26 @@ pub const STEPS: &[TourStep] = &[
 
 /// State of the tour.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tour {
+pub(crate) struct Tour {
     /// Index of the step.
-    pub step: usize,
+    pub(crate) step: usize,
     /// True if the rule was added.
-    pub has_rule: bool,
+    pub(crate) has_rule: bool,
     /// True if the sentences were drawn, so that the user knows their keys.
-    pub is_shown: bool,
+    pub(crate) is_shown: bool,
 }
 
 impl Tour {
     /// Returns the current step.
     #[must_use]
-    pub fn now(&self) -> Option<&'static TourStep> {
+    pub(crate) fn now(&self) -> Option<&'static TourStep> {
         STEPS.get(self.step)
     }
 }
 
 /// Replaces the names of actions in a line by their keys.
 #[must_use]
-pub fn with_keys(line: &str, keymap: &Keymap) -> String {
+pub(crate) fn with_keys(line: &str, keymap: &Keymap) -> String {
     ACTIONS.iter().fold(line.to_owned(), |line, entry| {
         let name = format!("{{{}}}", entry.name);
         line.replace(&name, &keymap.hint(entry.action))

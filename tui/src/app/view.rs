@@ -4,7 +4,7 @@ use strum::VariantArray as _;
 
 /// A part of the screen that can be focused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::VariantArray)]
-pub enum Pane {
+pub(crate) enum Pane {
     /// Message list.
     List,
     /// Fields of the selected message.
@@ -29,11 +29,11 @@ pub enum Pane {
 
 impl Pane {
     /// All panes.
-    pub const ALL: &'static [Self] = Self::VARIANTS;
+    pub(crate) const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the name as used in titles.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::List => "messages",
             Self::Tree => "fields",
@@ -53,17 +53,17 @@ macro_rules! views {
     ($($(#[$meta:meta])* $variant:ident $number:literal $name:literal [$($pane:ident)+];)*) => {
         /// A view, which fills the screen.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub enum View {
+        pub(crate) enum View {
             $(#[doc = concat!("The view ", $name, ".")] $(#[$meta])* $variant,)*
         }
 
         impl View {
             /// All views in the order of their numbers.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// Returns the number, which is also the key of the view.
             #[must_use]
-            pub const fn number(self) -> u8 {
+            pub(crate) const fn number(self) -> u8 {
                 match self {
                     $(Self::$variant => $number,)*
                 }
@@ -71,7 +71,7 @@ macro_rules! views {
 
             /// Returns the name.
             #[must_use]
-            pub const fn name(self) -> &'static str {
+            pub(crate) const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
                 }
@@ -79,7 +79,7 @@ macro_rules! views {
 
             /// Returns the panes in the order of the tab key.
             #[must_use]
-            pub const fn panes(self) -> &'static [Pane] {
+            pub(crate) const fn panes(self) -> &'static [Pane] {
                 match self {
                     $(Self::$variant => &[$(Pane::$pane),+],)*
                 }

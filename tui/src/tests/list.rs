@@ -240,7 +240,7 @@ fn the_history_is_bounded() {
     for _ in 0..200 {
         app.log(Time(0), Level::Info, &text);
     }
-    let kept = app.messages.history.len();
+    let kept = app.messages.history.numbers().count();
     assert!((50..=64).contains(&kept) && app.messages.len() == kept, "{kept}");
     draw(&mut app, (80, 24));
     press(&mut app, "g");
@@ -323,7 +323,7 @@ fn a_row_that_a_rule_touched_shows_the_message_and_then_the_rule() {
 #[test]
 fn the_oldest_row_says_that_older_ones_are_gone() {
     let mut app = blank();
-    app.messages.history.limit(1 << 20);
+    app.messages.history.limit = 1 << 20;
     let text = "x".repeat(300 << 10);
     let sign = |app: &mut App| {
         press(app, "g");
@@ -347,7 +347,7 @@ fn the_oldest_row_says_that_older_ones_are_gone() {
     );
     // The sign is above the oldest row and nowhere else.
     let mut app = recorded();
-    app.messages.history.limit(app.messages.history.len() * 400);
+    app.messages.history.limit = app.messages.history.numbers().count() * 400;
     app.log(Time(0), Level::Info, "one more");
     assert!(app.messages.len() > 30);
     assert!(sign(&mut app).is_some_and(|line| line.contains("older rows are gone")));
@@ -596,7 +596,7 @@ fn the_selected_row_stays_selected_when_the_list_is_made_again() {
 #[test]
 fn visible_rows_stay_where_they_are_while_old_ones_are_dropped() {
     let mut app = blank();
-    app.messages.history.limit(1 << 20);
+    app.messages.history.limit = 1 << 20;
     let text = "x".repeat(10 << 10);
     for _ in 0..200 {
         app.log(Time(0), Level::Info, &text);

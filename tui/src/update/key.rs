@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Handles a key.
-pub fn key(app: &mut App, event: &KeyEvent) {
+pub(crate) fn key(app: &mut App, event: &KeyEvent) {
     if event.kind == KeyEventKind::Release {
         return;
     }
@@ -67,7 +67,7 @@ fn idle(app: &App, key: KeyPress) -> String {
 }
 
 /// Handles pasted text. Ignores it if the screen has no text field.
-pub fn paste(app: &mut App, text: &str) {
+pub(crate) fn paste(app: &mut App, text: &str) {
     app.terminal.changed = true;
     match app.dialog.overlay.take() {
         Some(Overlay::Prompt(mut prompt)) => {

@@ -36,8 +36,8 @@ use rule::RuleError;
 use send::SendError;
 use session::SessionError;
 
-pub use key::{key, paste};
-pub use pane::click;
+pub(crate) use key::{key, paste};
+pub(crate) use pane::click;
 
 /// The reason why an action or an entered line has no effect.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +77,7 @@ enum Refused {
 }
 
 /// Applies an action.
-pub fn update(app: &mut App, action: Action) {
+pub(crate) fn update(app: &mut App, action: Action) {
     app.terminal.changed = true;
     if let Err(why) = apply(app, action) {
         app.dialog.refuse(&why);

@@ -181,7 +181,7 @@ pub(super) fn back(app: &mut App) -> Result<(), PaneError> {
 }
 
 /// Focuses the pane at this position of the screen and selects the row there.
-pub fn click(app: &mut App, column: u16, row: u16) {
+pub(crate) fn click(app: &mut App, column: u16, row: u16) {
     let position = Position::new(column, row);
     if let Some(timeline) = app
         .timeline

@@ -8,7 +8,7 @@ use ratatui::{buffer::Buffer, text::Span};
 use teetap_wire::printable;
 
 /// Replaces characters that are unsafe for the terminal.
-pub fn finish(buffer: &mut Buffer, ascii: bool) {
+pub(crate) fn finish(buffer: &mut Buffer, ascii: bool) {
     let mut second = None;
     for cell in &mut buffer.content {
         if let Some(char) = second.take().filter(|_| cell.symbol() == " ") {

@@ -155,7 +155,7 @@ fn older(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
             )
         }
         None if gone > 0 => {
-            let kept = app.messages.history.capacity() >> 20;
+            let kept = app.messages.history.limit >> 20;
             format!(
                 "{gone} older {} gone: {kept} MiB are kept",
                 if gone == 1 { "row is" } else { "rows are" }

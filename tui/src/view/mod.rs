@@ -36,11 +36,11 @@ use teetap_wire::Side;
 
 use crate::app::{App, Overlay, View};
 
-pub use finish::finish;
+pub(crate) use finish::finish;
 pub(crate) use list::text_of;
 
 /// Draws the whole screen.
-pub fn draw(frame: &mut Frame<'_>, app: &mut App) {
+pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App) {
     let whole = frame.area();
     let has_line = app.timeline.is_some() && whole.height >= timeline::LEAST;
     let rows = [

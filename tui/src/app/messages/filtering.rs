@@ -154,26 +154,26 @@ impl RowFilter {
 impl Messages {
     /// Returns the filtered part of the rows, in percent; `None` if all are filtered.
     #[must_use]
-    pub fn progress(&self) -> Option<u64> {
+    pub(crate) fn progress(&self) -> Option<u64> {
         let rows = self.history.numbers();
         let seen = self.row_filter.unfiltered.saturating_sub(rows.start);
         (self.row_filter.unfiltered < rows.end).then(|| seen * 100 / (rows.end - rows.start).max(1))
     }
 
     /// Sets or removes the filter.
-    pub fn set_filter(&mut self, filter: Option<Filtering>) {
+    pub(crate) fn set_filter(&mut self, filter: Option<Filtering>) {
         self.row_filter.filter = filter;
         self.refilter();
     }
 
     /// Returns the filter.
     #[must_use]
-    pub const fn filter(&self) -> Option<&Filtering> {
+    pub(crate) const fn filter(&self) -> Option<&Filtering> {
         self.row_filter.filter.as_ref()
     }
 
     /// Switches the filter on or off. Returns true if it is on now; `None` if no filter is set.
-    pub fn toggle_filter(&mut self) -> Option<bool> {
+    pub(crate) fn toggle_filter(&mut self) -> Option<bool> {
         let filter = self.row_filter.filter.as_mut()?;
         let on = !filter.is_on();
         filter.switch(on);

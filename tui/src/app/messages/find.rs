@@ -4,7 +4,7 @@ use super::Messages;
 
 impl Messages {
     /// Marks the selected row or removes its mark. Returns true if the row is marked now; `None` if no row is selected.
-    pub fn toggle_mark(&mut self) -> Option<bool> {
+    pub(crate) fn toggle_mark(&mut self) -> Option<bool> {
         let number = self.number()?;
         let is_marked = self.marks.insert(number);
         if !is_marked {
@@ -15,12 +15,12 @@ impl Messages {
 
     /// Returns true if a row is marked.
     #[must_use]
-    pub fn is_marked(&self, number: u64) -> bool {
+    pub(crate) fn is_marked(&self, number: u64) -> bool {
         self.marks.contains(&number)
     }
 
     /// Selects the next marked row. After the last one, continues at the first. Returns false if no row is marked.
-    pub fn next_mark(&mut self) -> bool {
+    pub(crate) fn next_mark(&mut self) -> bool {
         let found = self.search(true, |number, list| list.is_marked(number));
         if let Some(place) = found {
             self.select(place);
@@ -29,7 +29,7 @@ impl Messages {
     }
 
     /// Returns the place of the next or previous row for which `has` returns true. Wraps around at the end.
-    pub fn search(&self, forward: bool, has: impl Fn(u64, &Self) -> bool) -> Option<usize> {
+    pub(crate) fn search(&self, forward: bool, has: impl Fn(u64, &Self) -> bool) -> Option<usize> {
         let len = self.items.len();
         let selected = self.selected()?;
         let mut steps = (1..=len).map(|step| match forward {

@@ -35,9 +35,9 @@ impl Default for Folds {
 
 /// Line of a folded type.
 #[derive(Clone, Copy, Debug)]
-pub struct Fold<'a> {
+pub(crate) struct Fold<'a> {
     /// Name of the type.
-    pub group: &'static str,
+    pub(crate) group: &'static str,
     rows: &'a VecDeque<u64>,
 }
 
@@ -90,19 +90,19 @@ impl Folds {
 impl Fold<'_> {
     /// Returns the number of messages.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.rows.len()
     }
 
     /// Returns the number of the newest row.
     #[must_use]
-    pub fn newest(&self) -> Option<u64> {
+    pub(crate) fn newest(&self) -> Option<u64> {
         self.rows.back().copied()
     }
 
     /// Returns the number of messages in the second before `now`.
     #[must_use]
-    pub fn rate(&self, history: &History, now: Time) -> usize {
+    pub(crate) fn rate(&self, history: &History, now: Time) -> usize {
         let since = Time(now.0.saturating_sub(SECOND));
         let at = |number: u64| history.get(number).and_then(Row::at);
         let is_before = |number: &u64| at(*number).is_none_or(|at| at <= since && now.0 >= SECOND);

@@ -17,16 +17,16 @@ use teetap_inspect::{DecodedEvent, EventLines, Kind, Style};
 use teetap_proxy::session::{Level, Origin, SessionId, Time};
 
 use filtering::RowFilter;
-pub use fold::Fold;
+pub(crate) use fold::Fold;
 use fold::Folds;
 
 use super::history::{History, Row, cost};
 
 /// The list of messages.
 #[derive(Debug, Default)]
-pub struct Messages {
+pub(crate) struct Messages {
     /// Rows that are kept.
-    pub history: History,
+    pub(crate) history: History,
     /// Numbers of the listed rows.
     items: VecDeque<u64>,
     /// Number of the next row to add to the list.
@@ -57,7 +57,7 @@ fn group(name: &'static str) -> &'static str {
 
 impl Messages {
     /// Adds the lines of an event. Returns true if it has any.
-    pub fn event(&mut self, decoded: &Arc<DecodedEvent>, style: Style) -> bool {
+    pub(crate) fn event(&mut self, decoded: &Arc<DecodedEvent>, style: Style) -> bool {
         let lines = EventLines::from_event(decoded, style).list;
         let since = self.history.numbers().end;
         let any = !lines.is_empty();
@@ -71,7 +71,7 @@ impl Messages {
     }
 
     /// Removes all rows. Keeps the user's choice of what is shown.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.history.clear();
         self.items.clear();
         self.folds.clear();
@@ -82,14 +82,14 @@ impl Messages {
     }
 
     /// Adds a row with the number of missed events.
-    pub fn gap(&mut self, lost: u64) {
+    pub(crate) fn gap(&mut self, lost: u64) {
         let since = self.history.numbers().end;
         self.history.push(Row::Gap(lost), 0);
         self.added(since);
     }
 
     /// Adds a line of the program itself.
-    pub fn log(&mut self, at: Time, level: Level, text: &str) {
+    pub(crate) fn log(&mut self, at: Time, level: Level, text: &str) {
         let since = self.history.numbers().end;
         self.history.push(Row::Log(at, level, text.into()), text.len());
         self.added(since);
@@ -109,7 +109,7 @@ impl Messages {
     }
 
     /// Adds filtered rows to the list. Filters in steps: call it again while it returns true.
-    pub fn admit(&mut self) -> bool {
+    pub(crate) fn admit(&mut self) -> bool {
         let rows = self.history.numbers();
         let is_left = self.row_filter.filter_rows(&mut self.history, rows.end);
         let end = self.frozen.unwrap_or(u64::MAX);
@@ -181,48 +181,48 @@ impl Messages {
     }
 
     /// Returns the lines of folded types that have messages, sorted by type.
-    pub fn folds(&self) -> impl ExactSizeIterator<Item = Fold<'_>> {
+    pub(crate) fn folds(&self) -> impl ExactSizeIterator<Item = Fold<'_>> {
         self.folds.lines()
     }
 
     /// Returns the folded types, sorted by name.
-    pub fn folded(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn folded(&self) -> impl Iterator<Item = &'static str> {
         self.folds.folded()
     }
 
     /// Returns the time at which the list was frozen; `None` if it is not frozen.
     #[must_use]
-    pub fn frozen_at(&self) -> Option<Time> {
+    pub(crate) fn frozen_at(&self) -> Option<Time> {
         self.history.get(self.frozen?.checked_sub(1)?)?.at()
     }
 
     /// Returns the number of listed rows.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 
     /// Returns true if no row is listed.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
     /// Returns true if the selection follows the newest row.
     #[must_use]
-    pub fn follows(&self) -> bool {
+    pub(crate) fn follows(&self) -> bool {
         self.selected.is_none() && !self.is_frozen()
     }
 
     /// Returns true if new rows are held back.
     #[must_use]
-    pub const fn is_frozen(&self) -> bool {
+    pub(crate) const fn is_frozen(&self) -> bool {
         self.frozen.is_some()
     }
 
     /// Returns the place of the selected row; `None` if the list is empty.
     #[must_use]
-    pub fn selected(&self) -> Option<usize> {
+    pub(crate) fn selected(&self) -> Option<usize> {
         let last = self.items.len().checked_sub(1)?;
         let Some(number) = self.selected else {
             return Some(last);
@@ -233,38 +233,38 @@ impl Messages {
 
     /// Returns the number of the selected row.
     #[must_use]
-    pub fn number(&self) -> Option<u64> {
+    pub(crate) fn number(&self) -> Option<u64> {
         self.items.get(self.selected()?).copied()
     }
 
     /// Returns the selected row.
     #[must_use]
-    pub fn row(&self) -> Option<&Row> {
+    pub(crate) fn row(&self) -> Option<&Row> {
         self.history.get(self.number()?)
     }
 
     /// Returns the type of the selected message; `None` if no message is selected.
     #[must_use]
-    pub fn group(&self) -> Option<&'static str> {
+    pub(crate) fn group(&self) -> Option<&'static str> {
         let (_, message) = self.row()?.message()?;
         message.name.map(group)
     }
 
     /// Returns true if messages of this type are folded.
     #[must_use]
-    pub fn is_folded(&self, group: &str) -> bool {
+    pub(crate) fn is_folded(&self, group: &str) -> bool {
         self.folds.is_folded(group)
     }
 
     /// Folds or unfolds the messages of a type. Returns true if they are folded now.
-    pub fn toggle_fold(&mut self, group: &'static str) -> bool {
+    pub(crate) fn toggle_fold(&mut self, group: &'static str) -> bool {
         let is_folded = self.folds.toggle(group);
         self.rebuild();
         is_folded
     }
 
     /// Freezes or unfreezes the list. Returns true if new rows are held back now.
-    pub fn toggle_frozen(&mut self) -> bool {
+    pub(crate) fn toggle_frozen(&mut self) -> bool {
         self.frozen = match self.frozen {
             Some(_) => None,
             None => Some(self.next),
@@ -277,32 +277,32 @@ impl Messages {
     }
 
     /// Switches between rows with warnings and all rows. Returns true if only rows with warnings are shown now.
-    pub fn toggle_lint(&mut self) -> bool {
+    pub(crate) fn toggle_lint(&mut self) -> bool {
         self.lint_only = !self.lint_only;
         self.rebuild();
         self.lint_only
     }
 
     /// Limits the list to a session; `None` = all.
-    pub fn pick(&mut self, session: Option<SessionId>) {
+    pub(crate) fn pick(&mut self, session: Option<SessionId>) {
         self.session = session;
         self.rebuild();
     }
 
     /// Returns the session to which the list is limited; `None` = all.
     #[must_use]
-    pub const fn session(&self) -> Option<SessionId> {
+    pub(crate) const fn session(&self) -> Option<SessionId> {
         self.session
     }
 
     /// Selects the row at `place`.
-    pub fn go_to(&mut self, place: usize) {
+    pub(crate) fn go_to(&mut self, place: usize) {
         self.select(place);
     }
 
     /// Returns the events of all rows that are shown or folded.
     #[must_use]
-    pub fn wanted_events(&self) -> Vec<Arc<DecodedEvent>> {
+    pub(crate) fn wanted_events(&self) -> Vec<Arc<DecodedEvent>> {
         let mut events: Vec<Arc<DecodedEvent>> = Vec::new();
         for number in self.history.numbers().start..self.next {
             let Some(row) = self.history.get(number).filter(|row| self.is_wanted(number, row)) else {
@@ -319,18 +319,18 @@ impl Messages {
 
     /// Returns the row above `place`.
     #[must_use]
-    pub fn above(&self, place: usize) -> Option<&Row> {
+    pub(crate) fn above(&self, place: usize) -> Option<&Row> {
         self.history.get(*self.items.get(place.checked_sub(1)?)?)
     }
 
     /// Returns true if only rows with warnings are shown.
     #[must_use]
-    pub const fn is_lint_only(&self) -> bool {
+    pub(crate) const fn is_lint_only(&self) -> bool {
         self.lint_only
     }
 
     /// Starts to follow the newest row, or stops and selects it.
-    pub fn toggle_follow(&mut self) {
+    pub(crate) fn toggle_follow(&mut self) {
         if self.selected.is_some() {
             self.selected = None;
         } else {

@@ -7,7 +7,7 @@ use crate::app::cursor::Moves;
 
 impl Messages {
     /// Selects the first row at `time` or later. Returns false if there is none yet.
-    pub fn select_time(&mut self, time: Time) -> bool {
+    pub(crate) fn select_time(&mut self, time: Time) -> bool {
         let is_before = |number: &u64| {
             let at = self.history.get(*number).and_then(Row::at);
             at.is_none_or(|at| at < time)
@@ -21,7 +21,7 @@ impl Messages {
     }
 
     /// Scrolls so that the selected row is visible.
-    pub fn fit(&mut self, height: usize) {
+    pub(crate) fn fit(&mut self, height: usize) {
         self.height = height;
         let selected = self.selected().unwrap_or(0);
         let lowest = (selected + 1).saturating_sub(height.max(1));
@@ -31,12 +31,12 @@ impl Messages {
 
     /// Returns true if the first row is visible.
     #[must_use]
-    pub const fn is_at_top(&self) -> bool {
+    pub(crate) const fn is_at_top(&self) -> bool {
         self.top == 0
     }
 
     /// Returns the places and numbers of the visible rows.
-    pub fn visible(&self) -> impl Iterator<Item = (usize, u64)> {
+    pub(crate) fn visible(&self) -> impl Iterator<Item = (usize, u64)> {
         let items = self.items.iter().copied().enumerate();
         items.skip(self.top).take(self.height)
     }
