@@ -54,7 +54,7 @@ pub use connless::{Connless, is_connless, write_v7};
 pub use control::{Control, accept, close, connect, connect_accept, token_reply, token_request};
 pub use counted::counted;
 pub use detect::{First, detect};
-pub use huffman::{HuffmanError, Inflated, StreamEnd, Trailing, compress, decompress, replace_tail};
+pub use huffman::{HuffmanError, Inflated, StreamEnd, Trailing, compress, decompress};
 pub use message::{Layer, MessageId, identify};
 pub use note::{Code, Note, Notes, Property, RangeOf, Severity};
 pub use packet::{

@@ -203,7 +203,7 @@ pub fn prefix(input: &[u8], out: &mut [u8]) -> Prefix {
 /// same, bit for bit.
 ///
 /// The decompressed data must end with `old_tail`; otherwise the result decompresses to other data.
-pub fn replace_tail(
+pub(crate) fn replace_tail(
     compressed: &[u8],
     bits: usize,
     old_tail: &[u8],

@@ -25,7 +25,7 @@ pub enum Stage {
 
 /// The kind of chunk in which a message is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Carrier {
+pub(super) enum Carrier {
     Vital,
     NotVital,
     Either,
@@ -54,7 +54,7 @@ pub struct MessageRow {
     pub closes: &'static [&'static str],
     /// The file and function that the row was read from, in `src/engine/`.
     pub source: &'static str,
-    carrier: Carrier,
+    pub(super) carrier: Carrier,
 }
 
 /// The treatment of one message by a receiver.
@@ -95,16 +95,6 @@ impl MessageRow {
             Carrier::NotVital if vital => MessageVerdict::NeedsNotVital,
             _ if stage < first => MessageVerdict::TooEarly,
             _ => MessageVerdict::TooLate,
-        }
-    }
-
-    /// Returns the kind of chunk that the receiver requires: `vital`, `not vital` or `any`.
-    #[must_use]
-    pub const fn carrier(&self) -> &'static str {
-        match self.carrier {
-            Carrier::Vital => "vital",
-            Carrier::NotVital => "not vital",
-            Carrier::Either => "any",
         }
     }
 }

@@ -56,6 +56,6 @@ pub const MAX_ITEMS: usize = 1024;
 /// also four times the maximum number of ints of a delta.
 pub const MAX_SIZE: usize = 64 * 1024;
 /// The first type that needs a descriptor: an item of type 0 whose id is the type and whose ints are a UUID.
-pub const FIRST_EXTENDED: u16 = 0x4000;
+pub(crate) const FIRST_EXTENDED: u16 = 0x4000;
 /// The highest type of an item.
-pub const MAX_TYPE: u16 = 0x7fff;
+pub(crate) const MAX_TYPE: u16 = 0x7fff;

@@ -201,12 +201,6 @@ impl OpensNothing {
         self.is_malformed() || self.row().1 == NoSessionGroup::Early
     }
 
-    /// Returns true for a datagram of an unknown session, which correct peers send after a restart of the proxy.
-    #[must_use]
-    pub fn is_past(self) -> bool {
-        self.row().1 == NoSessionGroup::Past
-    }
-
     /// Returns the reading of the bytes as a sentence without a full stop; empty if there is none.
     #[must_use]
     pub const fn text(self) -> &'static str {

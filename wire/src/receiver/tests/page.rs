@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::receiver::{Stage, Verdict, messages};
+use crate::receiver::{Stage, Verdict, message::Carrier, messages};
 
 const PAGE: &str = include_str!("../../../../docs/src/receivers.md");
 const MARK: &str = "<!-- The rest is the table of wire/src/receiver/, which a test compares. -->\n";
@@ -78,7 +78,11 @@ fn table() -> String {
                 &row.receiver.to_string(),
                 &name,
                 &releases,
-                row.carrier(),
+                match row.carrier {
+                    Carrier::Vital => "vital",
+                    Carrier::NotVital => "not vital",
+                    Carrier::Either => "any",
+                },
                 &stages,
                 row.next.map_or("", stage),
                 &answer,
