@@ -14,7 +14,7 @@ pub(crate) const MAX_DELAY: Duration = Duration::from_secs(60);
 /// Maximum queue size of a rate limit, in bytes.
 pub(crate) const MAX_QUEUE: u32 = 1_000_000;
 /// Default queue size of a rate limit, in bytes.
-pub const DEFAULT_QUEUE: u32 = 64 * 1024;
+pub(super) const DEFAULT_QUEUE: u32 = 64 * 1024;
 
 /// A link line, which has at least one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub struct LinkLine {
     pub corrupt: Option<Share>,
     /// Rate limit in bits per second (at least 1). Counts UDP payload bytes only.
     pub rate: Option<u64>,
-    /// Maximum bytes that wait for the rate limit; [`DEFAULT_QUEUE`] if `None`.
+    /// Maximum bytes that wait for the rate limit; 64 KiB if `None`.
     pub queue: Option<u32>,
     /// True if all datagrams are lost.
     pub blackhole: bool,

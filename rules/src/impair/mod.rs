@@ -32,7 +32,7 @@ pub use channel::{Channel, Copy, Fate, Sent};
 pub(crate) use impact::LineFaults;
 pub use impact::PassedDatagram;
 pub use impact::{Impact, Lost, Tally};
-pub use line::{DEFAULT_QUEUE, Dirs, Jitter, LinkLine, Loss, Reorder};
+pub use line::{Dirs, Jitter, LinkLine, Loss, Reorder};
 pub(crate) use line::{MAX_DELAY, MAX_QUEUE};
 pub use set::LineSet;
 pub use shape::Shape;

@@ -12,7 +12,7 @@ pub struct Number {
     pub negative: bool,
     /// All digits, without the decimal point.
     pub digits: u64,
-    /// Number of digits after the decimal point, at most [`Number::MAX_DECIMALS`].
+    /// Number of digits after the decimal point, at most 9.
     pub decimals: u8,
     /// True if it is written as `0x…`, and so has no decimal point and no unit.
     pub hex: bool,
@@ -126,7 +126,7 @@ impl Unit {
 
 impl Number {
     /// Maximum number of digits after the decimal point.
-    pub const MAX_DECIMALS: u8 = 9;
+    pub(super) const MAX_DECIMALS: u8 = 9;
 
     /// Creates an integer without a unit.
     #[must_use]
