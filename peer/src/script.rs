@@ -142,11 +142,6 @@ impl Stops {
         }
     }
 
-    /// Returns the oldest step at which the peer stopped; `None` if there is none.
-    pub(crate) fn current(&self) -> Option<Step> {
-        self.stopped.front().copied()
-    }
-
     /// Releases the oldest step at which the peer stopped, and returns it; `None` if there is none.
     pub(crate) fn release(&mut self) -> Option<Step> {
         let step = self.stopped.pop_front()?;

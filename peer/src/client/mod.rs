@@ -277,12 +277,6 @@ impl Client {
         self.game.players()
     }
 
-    /// Returns the oldest step at which the client stopped; `None` if there is none.
-    #[must_use]
-    pub fn stopped(&self) -> Option<Step> {
-        self.stops.current()
-    }
-
     fn go_online(&mut self, now: Duration, tokens: Tokens, accepts: bool) {
         self.token = tokens.sent;
         self.game = Game::new(tokens.proto);

@@ -122,5 +122,5 @@ fn a_server_that_does_not_have_the_map_leaves_the_client_waiting() {
     let mut world = World::new(ServerConfig::new(1), vec![settings], FINE, 1);
     world.run_for(5);
     assert!(!world.clients[0].has_joined() && !world.clients[0].is_over());
-    assert_eq!(world.clients[0].stopped(), None::<Step>);
+    assert_eq!(world.clients[0].proceed(world.now), None::<Step>);
 }
