@@ -40,7 +40,7 @@ fn text(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// Returns the errors of the serialiser.
-pub fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&text(bytes.as_ref()))
 }
 
@@ -48,7 +48,7 @@ pub fn serialize<S: Serializer>(bytes: &impl AsRef<[u8]>, serializer: S) -> Resu
 ///
 /// # Errors
 /// If the text is not hex; otherwise the errors of the deserialiser.
-pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[u8]>, D::Error> {
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[u8]>, D::Error> {
     Hex::deserialize(deserializer).map(|hex| hex.0)
 }
 

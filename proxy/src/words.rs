@@ -7,7 +7,8 @@
 pub struct Word<T>(pub T);
 
 #[cfg(feature = "io")]
-pub use serial::{UNKNOWN, deserialize, seconds, serialize, variants};
+pub use serial::{UNKNOWN, seconds, variants};
+pub(crate) use serial::{deserialize, serialize};
 
 #[cfg(feature = "io")]
 mod serial {
@@ -44,7 +45,7 @@ mod serial {
     ///
     /// # Errors
     /// Returns the errors of the serialiser.
-    pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(value)
     }
 
@@ -52,7 +53,7 @@ mod serial {
     ///
     /// # Errors
     /// [`UNKNOWN`] for a name that no value has; otherwise the errors of the deserialiser.
-    pub fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    pub(crate) fn deserialize<'de, T: FromStr, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
         struct Name<T>(PhantomData<T>);
         impl<T: FromStr> de::Visitor<'_> for Name<T> {
             type Value = T;
