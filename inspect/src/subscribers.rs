@@ -11,7 +11,7 @@ use std::sync::{
 use teetap_rules::Filter;
 
 /// Maximum number of simultaneous subscriptions.
-pub const MAX_SUBSCRIPTIONS: usize = 64;
+const MAX_SUBSCRIPTIONS: usize = 64;
 
 /// The subscriptions of a run; cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +54,7 @@ pub struct Selected {
 
 impl Subscribers {
     /// Subscribes to the messages that pass a filter, or to all messages. Returns `None` if there are already
-    /// [`MAX_SUBSCRIPTIONS`].
+    /// 64 subscribers.
     #[must_use]
     pub fn subscribe(&self, filter: Option<Filter>) -> Option<Subscription> {
         let shared = &self.0;

@@ -12,7 +12,7 @@ use super::{ExplainRow, Explanation, Kind, Space, guard::pairs, shown};
 /// Width of a line in columns if the width of the output is unknown.
 pub const WIDTH: usize = 100;
 /// Minimum width of a line, in columns.
-pub const MIN_WIDTH: usize = 60;
+pub(super) const MIN_WIDTH: usize = 60;
 /// Width below which a line shows fewer bytes, in columns.
 const WIDE: usize = 80;
 /// Minimum width for the label and value of a row at any depth, in columns.
@@ -43,7 +43,7 @@ impl Page {
 }
 
 /// Renders the mistake of a first datagram, if there is one, the list of variants, and the rows of the variants that
-/// fit, or of the best variant. Lines have at most `width` columns, or [`MIN_WIDTH`] if `width` is less.
+/// fit, or of the best variant. Lines have at most `width` columns, or 60 if `width` is less.
 #[must_use]
 pub fn text(first: Option<OpensNothing>, readings: &[Explanation], width: usize) -> String {
     let page = Page::new(width);

@@ -19,7 +19,7 @@ use crate::DecodedEvent;
 pub use counts::{Count, Counts, Items, Packed};
 pub use leg::{Leg, LegState};
 pub use samples::{Rates, SECONDS, Samples};
-pub use session::{Followed, SILENCE};
+pub use session::Followed;
 pub use way::{DirectionStatistics, Missing, Point, Track};
 
 /// Maximum number of sessions followed. If there are more, the oldest closed session is forgotten first.

@@ -41,7 +41,7 @@ pub struct Followed {
 }
 
 /// Time without a datagram after which a peer counts as silent. The games send a datagram each second.
-pub const SILENCE: Duration = Duration::from_secs(3);
+const SILENCE: Duration = Duration::from_secs(3);
 
 impl Followed {
     /// Creates a session whose first event was at `begin`.
@@ -75,7 +75,7 @@ impl Followed {
         &self.dirs[dir]
     }
 
-    /// Returns the time since the last datagram of an online peer; `None` if it is below [`SILENCE`], or the session is
+    /// Returns the time since the last datagram of an online peer; `None` if it is below 3 s, or the session is
     /// not online.
     #[must_use]
     pub fn silence(&self, side: Side, now: Time) -> Option<Duration> {

@@ -45,7 +45,7 @@ pub const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Additional timeout while the last message is not acked. An idle peer acks only with its next keepalive, more than a
 /// second after its last datagram.
-pub const FOR_ACK: Duration = Duration::from_millis(300);
+const FOR_ACK: Duration = Duration::from_millis(300);
 
 /// Tracks the joins of all sessions, at most [`SESSIONS`].
 #[derive(Default)]
