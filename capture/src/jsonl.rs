@@ -76,7 +76,7 @@ impl Encode for JsonLines {
 ///
 /// # Errors
 /// The error of the operating system.
-pub fn end_of_json_lines(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
+pub(crate) fn end_of_json_lines(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
     #[derive(Deserialize)]
     struct First {
         v: u8,

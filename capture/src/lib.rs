@@ -34,7 +34,7 @@ mod encode;
 mod frame;
 mod index;
 pub mod jsonl;
-pub mod observe;
+mod observe;
 pub mod own;
 mod pcap;
 mod pcapng;
@@ -48,8 +48,6 @@ mod target;
 pub use encode::{Encoder, Gist};
 pub use index::{Index, IndexedPlace};
 pub use playback::{Format, Playback};
-pub use recorder::{
-    CompletedRecording, Encode, FileError, FindEnd, Recorded, Recording, RecordingFile, end_of_pcapng,
-};
+pub use recorder::{CompletedRecording, Encode, FileError, Recorded, Recording, RecordingFile};
 pub use target::Target;
 pub use teetap_inspect::recording::{Item, ReadError, Run, Tally};

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use teetap_inspect::row;
 
 use crate::{
-    Encode, Encoder, FileError, RecordingFile, Run, end_of_pcapng,
+    Encode, Encoder, FileError, RecordingFile, Run,
     jsonl::{JsonLines, end_of_json_lines},
+    recorder::end_of_pcapng,
 };
 
 /// A file to record to.

@@ -13,7 +13,7 @@ use super::evidence::Evidence;
 use teetap_proxy::session::{SessionId, State, Time};
 
 /// Silence after which a pair of addresses is forgotten.
-pub const IDLE: Duration = Duration::from_secs(120);
+pub(crate) const IDLE: Duration = Duration::from_secs(120);
 
 /// Number of datagrams after which a flow is classified even if the evidence is ambiguous.
 const LONG_ENOUGH: u32 = 48;

@@ -32,18 +32,18 @@ use std::{
 
 use teetap_wire::{MAX_DATAGRAM, Scratch, is_connless};
 
-pub use flow::IDLE;
+pub(crate) use flow::IDLE;
 use flow::{Flow, Verdict};
 use flows::{AddressPair, FlowId, Flows};
 use teetap_inspect::recording::Tally;
 use teetap_proxy::session::{Event, SessionId, Time, readable};
 
 /// Maximum number of address pairs that are tracked at once.
-pub const MAX_FLOWS: usize = 4096;
+const MAX_FLOWS: usize = 4096;
 
 /// Maximum number of datagrams that wait for a verdict. At the limit, the flow of the first waiting datagram is
 /// classified.
-pub const MAX_WAITING: usize = 4096;
+pub(crate) const MAX_WAITING: usize = 4096;
 
 /// Maximum wait for a verdict, in time of the recording.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -63,24 +63,24 @@ const SERVER_PORTS: std::ops::RangeInclusive<u16> = 8303..=8403;
 
 /// One datagram of a recording.
 #[derive(Clone, Copy, Debug)]
-pub struct Sighting<'a> {
+pub(crate) struct Sighting<'a> {
     /// Time since the start of the recording.
-    pub at: Time,
+    pub(crate) at: Time,
     /// Address of the sender.
-    pub from: SocketAddr,
+    pub(crate) from: SocketAddr,
     /// Address of the receiver.
-    pub to: SocketAddr,
+    pub(crate) to: SocketAddr,
     /// Recorded bytes, which may be truncated.
-    pub bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
     /// Length on the wire.
-    pub len: usize,
+    pub(crate) len: usize,
     /// Number of the packet in the recording, from 1.
-    pub frame: u64,
+    pub(crate) frame: u64,
 }
 
 /// Finds sessions in the datagrams of a recording.
 #[derive(Debug, Default)]
-pub struct Observer {
+pub(crate) struct Observer {
     flows: Flows,
     /// Number of partners with which each address has exchanged datagrams.
     partners: BTreeMap<SocketAddr, u32>,
@@ -139,7 +139,7 @@ impl Observer {
     }
 
     /// Adds the next datagram of the recording. The resulting events are returned by [`Self::poll`].
-    pub fn see(&mut self, sighting: Sighting<'_>) {
+    pub(crate) fn see(&mut self, sighting: Sighting<'_>) {
         let Sighting {
             at,
             from,
@@ -207,7 +207,7 @@ impl Observer {
     }
 
     /// Ends the recording: classifies the flows of all waiting datagrams, and emits them.
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         let end = self.latest;
         for id in self.flows.open_if(|flow| flow.is_silent(end)) {
             self.end(id, PendingKind::Idle);
@@ -219,7 +219,7 @@ impl Observer {
     }
 
     /// Removes and returns the next event; `None` if another datagram is needed first.
-    pub fn poll(&mut self) -> Option<Event> {
+    pub(crate) fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 

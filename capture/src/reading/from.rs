@@ -204,12 +204,12 @@ pub fn beginning(source: &Source) -> Result<(u64, Option<Run>), ReadError> {
 ///
 /// # Errors
 /// See [`ReadError`].
-pub fn first_time(source: &Source, place: &IndexedPlace) -> Result<Option<Time>, ReadError> {
+pub(super) fn first_time(source: &Source, place: &IndexedPlace) -> Result<Option<Time>, ReadError> {
     times(source, place, &mut |_| false)
 }
 
 /// Returns the time of the last item after a place; `None` if there is none.
-pub fn last_time(source: &Source, place: &IndexedPlace) -> Option<Time> {
+pub(super) fn last_time(source: &Source, place: &IndexedPlace) -> Option<Time> {
     let mut last = None;
     // Reads up to damage, if there is any.
     let _damage = times(source, place, &mut |time| {

@@ -60,7 +60,7 @@ pub enum FileError {
 ///
 /// # Errors
 /// See [`ReadError`]; the recording is damaged before its end.
-pub type FindEnd = fn(&mut BufReader<&File>) -> Result<Option<u64>, ReadError>;
+pub(crate) type FindEnd = fn(&mut BufReader<&File>) -> Result<Option<u64>, ReadError>;
 
 /// A file that is ready for a recording. If it is new, it is removed when dropped before it is kept.
 #[derive(Debug)]
@@ -217,7 +217,7 @@ impl Drop for RecordingFile {
 ///
 /// # Errors
 /// The file cannot be read, or is damaged before its end.
-pub fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
+pub(crate) fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, ReadError> {
     let mut blocks = PcapNg::new(file);
     loop {
         match blocks.next() {

@@ -17,12 +17,14 @@ use std::{
     time::Duration,
 };
 
-pub use file::{FileError, FindEnd, RecordingFile, end_of_pcapng};
 use teetap_inspect::DecodedEvent;
 use teetap_proxy::{
     io::{Clock, Seen, Watcher},
     session::{Event, EventKind, Level, Notice, Time},
 };
+
+pub(crate) use file::end_of_pcapng;
+pub use file::{FileError, RecordingFile};
 
 /// Interval between two polls of the bus.
 const TICK: Duration = Duration::from_millis(20);
