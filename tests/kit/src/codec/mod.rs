@@ -61,7 +61,7 @@ impl Variant {
     }
 
     /// Returns the size in bytes of a receiver's payload buffer, including DDNet's token.
-    pub fn payload_limit(self) -> usize {
+    pub(crate) fn payload_limit(self) -> usize {
         match self {
             Self::V6 => 1394,
             Self::V65 => 1390,
@@ -71,7 +71,7 @@ impl Variant {
     }
 
     /// Returns the maximum payload in bytes, without any token, that a sender collects before it flushes.
-    pub fn flush_limit(self) -> usize {
+    pub(crate) fn flush_limit(self) -> usize {
         match self {
             Self::V6 => 1394,
             Self::V65 | Self::Ddnet | Self::D7 => 1390,

@@ -6,7 +6,7 @@
 /// System message: the map to play.
 pub const MAP_CHANGE: i32 = 2;
 /// System message: a piece of the map.
-pub const MAP_DATA: i32 = 3;
+pub(crate) const MAP_DATA: i32 = 3;
 /// System message: the server is ready for the client's start info.
 pub const CON_READY: i32 = 4;
 /// System message: a snapshot in which nothing has changed.

@@ -333,7 +333,7 @@ impl Peer {
 
     /// Returns true if the client of this slot proved its address by a challenge, and no vital chunk was received
     /// since.
-    pub fn was_challenged(&self) -> bool {
+    pub(crate) fn was_challenged(&self) -> bool {
         self.ack_is_unknown
     }
 

@@ -48,37 +48,6 @@ impl Peer {
         }
     }
 
-    /// Returns the time of the next [`Peer::update`] that can have an effect; `None` if none will before another
-    /// event.
-    pub fn next_update(&self) -> Option<u64> {
-        let mut times = Vec::with_capacity(6);
-        match self.state {
-            State::Idle | State::Closed { .. } | State::Dead(_) => return None,
-            State::Online => {
-                if self.construct.num_chunks > 0 || self.construct.resend {
-                    times.push(self.last_send + FLUSH);
-                }
-                times.push(self.last_send + SECOND);
-                times.extend(self.next_input());
-            }
-            State::WantToken if self.variant != Variant::V7 => {}
-            State::WantToken | State::Connecting | State::Pending => times.push(self.last_send + FLUSH),
-        }
-        if self.resend_waits {
-            times.push((self.resend_second.0 + 1) * SECOND - 1);
-        }
-        if let Some(oldest) = self.unacked.front() {
-            times.push(oldest.last_sent + SECOND);
-            if self.options.limits {
-                times.push(oldest.first_sent + self.patience());
-            }
-        }
-        if self.options.limits {
-            times.extend(self.silence_limit().map(|limit| self.last_receive + limit));
-        }
-        times.into_iter().min().map(|time| time + 1)
-    }
-
     /// Gives up. Teeworlds then sends a CLOSE, DDNet sends nothing.
     pub(super) fn die(&mut self, reason: &str, now: u64) {
         if !self.variant.is_ddnet() && self.state != State::WantToken {

@@ -57,7 +57,7 @@ impl Log {
     }
 
     /// Same as [`Log::follow`], but only counts lines that `keeps` rejects: a long-running program may print many.
-    pub fn follow_some(&self, pipe: impl Read + Send + 'static, keeps: fn(&str) -> bool) {
+    pub(crate) fn follow_some(&self, pipe: impl Read + Send + 'static, keeps: fn(&str) -> bool) {
         self.state().open_pipes += 1;
         let log = self.clone();
         thread::spawn(move || {
@@ -123,7 +123,7 @@ impl Log {
     }
 
     /// Returns the number of lines after `mark` that match `pattern` so far.
-    pub fn count_after(&self, mark: Mark, pattern: &str) -> Result<usize> {
+    pub(crate) fn count_after(&self, mark: Mark, pattern: &str) -> Result<usize> {
         let regex = Regex::new(pattern).with_context(|| format!("pattern {pattern:?}"))?;
         let state = self.state();
         let lines = state.lines.iter().skip(mark.0);

@@ -43,7 +43,8 @@ pub use route::{Route, Via, both_ways};
 pub use scenario::{chat_between, entered, kick, left, play, refused, visit};
 pub use teetap::{Teetap, text};
 pub use teeworlds::{TeeworldsClient, TeeworldsServer};
-pub use transcript::{server_transcript, show_difference};
+pub use transcript::server_transcript;
+pub(crate) use transcript::show_difference;
 
 /// Maximum wait for anything that must happen, on a busy machine; usually it happens within a second.
 pub const PATIENCE: Duration = Duration::from_secs(30);

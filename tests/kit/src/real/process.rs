@@ -90,7 +90,7 @@ impl Launch {
     }
 
     /// Writes standard error to [`Program::errors`] instead of the main log.
-    pub fn split_errors(mut self) -> Self {
+    pub(crate) fn split_errors(mut self) -> Self {
         self.split = true;
         self
     }

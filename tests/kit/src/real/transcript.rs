@@ -44,7 +44,7 @@ pub fn server_transcript(log: &Log) -> Result<Vec<String>> {
 }
 
 /// Fails with both texts and the first different line if they differ.
-pub fn show_difference(direct: &[String], proxied: &[String]) -> Result<()> {
+pub(crate) fn show_difference(direct: &[String], proxied: &[String]) -> Result<()> {
     let both = direct.len().max(proxied.len());
     let first = (0..both).find(|&at| direct.get(at) != proxied.get(at));
     let (left, right) = (direct.join("\n    "), proxied.join("\n    "));

@@ -196,14 +196,6 @@ impl Server {
         }
     }
 
-    /// Returns the time of the next [`Server::update`] that can have an effect.
-    pub fn next_update(&self) -> Option<u64> {
-        self.slots
-            .values()
-            .filter_map(|slot| slot.peer.next_update())
-            .min()
-    }
-
     /// Removes and returns the datagrams to send: stateless answers first, then the slots' datagrams by address.
     pub fn take_outgoing(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut outgoing = std::mem::take(&mut self.outgoing);

@@ -355,37 +355,3 @@ fn ddnet_20_answers_so_many_resend_requests_in_a_second() {
     peer.update(11 * TENTH);
     assert_eq!(peer.counters.resent_chunks, 3, "one request was kept");
 }
-
-/// Steps of 10 ms and jumps to the next due time have the same effects, up to those 10 ms.
-#[test]
-fn the_next_update_is_predicted() {
-    for variant in Variant::ALL {
-        for mut peer in [online(variant, 0), Peer::client(variant, Options::default(), 4)] {
-            peer.connect(0);
-            peer.send_vital(b"x", 0);
-            let mut stepping = peer.clone();
-            let (mut now, mut jumps) = (0, 0);
-            while let Some(next) = peer.next_update().filter(|next| *next < 101 * SECOND) {
-                assert!(next > now, "{variant:?} {:?} {next} after {now}", peer.state());
-                let before = (peer.counters, peer.state().clone());
-                now = next;
-                peer.update(now);
-                // The limit of an unacked chunk may be due before its next retransmission, but every predicted update
-                // has an effect.
-                assert_ne!(
-                    (peer.counters, peer.state().clone()),
-                    before,
-                    "{variant:?} at {now}"
-                );
-                jumps += 1;
-            }
-            for step in 1..=10_100 {
-                stepping.update(step * 10 * MS);
-            }
-            assert_eq!(stepping.state(), peer.state());
-            let (a, b) = (stepping.counters.sent, peer.counters.sent);
-            assert!(a <= b && b - a <= b / 20 + 2, "{variant:?} {a} {b}");
-            assert!(jumps < 400, "{jumps}");
-        }
-    }
-}
