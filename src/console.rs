@@ -20,10 +20,10 @@ use teetap_proxy::{
     session::Level,
 };
 use teetap_tui::{App, NoProxy, Reply, Request, RequestError};
-use teetap_wire::printable_path;
+use teetap_wire::{printable, printable_path};
 use tempfile::NamedTempFile;
 
-use crate::wake::Wake;
+use crate::{figure::figure, wake::Wake};
 
 /// Connection from the screen to the proxy, or to the files of a recording.
 #[derive(Debug)]
@@ -170,8 +170,22 @@ fn answer(command: &Command, result: ResultBody) -> Reply {
             rules: Some(list), ..
         } => Reply::Rules(list),
         ResultBody { held: Some(list), .. } => Reply::Held(list),
-        ResultBody { warnings, .. } => done(said(command), &warnings),
+        result => match figures(&result) {
+            text if text.is_empty() => done(said(command), &result.warnings),
+            text => done(&text, &result.warnings),
+        },
     }
+}
+
+/// Returns the results that the screen has no place for, each with its name; empty if there are none.
+fn figures(result: &ResultBody) -> String {
+    let object = serde_json::to_value(result).unwrap_or_default();
+    let results = object.as_object().into_iter().flatten();
+    let results = results.filter(|(name, value)| *name != "warnings" && !value.is_null());
+    let texts: Vec<String> = results
+        .map(|(name, value)| figure(name, value).join(" "))
+        .collect();
+    printable(texts.join("; ").as_bytes())
 }
 
 /// Returns the sentence about a successful command; empty if the screen shows the effect.
@@ -190,7 +204,7 @@ fn said(command: &Command) -> &'static str {
             RuleCommand::Off { .. } => "off",
             _ => "",
         },
-        _ => "",
+        _ => "done",
     }
 }
 
@@ -200,4 +214,24 @@ fn done(text: &str, warnings: &[String]) -> Reply {
         .map(|warning| format!("; warning: {warning}"))
         .collect();
     Reply::Done(format!("{text}{warnings}").trim_start_matches("; ").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_without_a_place_on_the_screen_is_shown() {
+        let text = |result| match answer(&Command::Sessions {}, result) {
+            Reply::Done(text) => text,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(text(ResultBody::default()), "done");
+        let result = ResultBody {
+            warnings: vec!["unused".to_owned()],
+            sessions: Some(Vec::new()),
+            ..ResultBody::default()
+        };
+        assert_eq!(text(result), "sessions []; warning: unused");
+    }
 }

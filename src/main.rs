@@ -7,6 +7,7 @@ mod command;
 mod console;
 mod definitions;
 mod exit;
+mod figure;
 mod filters;
 mod live;
 mod log;

@@ -18,6 +18,7 @@ use teetap_wire::{printable, printable_json, printable_path};
 use crate::{
     cli::Json,
     exit::{Exit, Failure},
+    figure::figure,
     output::{Printer, print, print_status, write_out},
 };
 
@@ -251,11 +252,11 @@ fn answer(object: &Value) -> String {
         lines.push(printable(line.as_bytes()));
     }
     let stats = object["stats"].as_object().into_iter().flatten();
-    lines.extend(stats.map(|(name, value)| figure(name, value)));
+    lines.extend(stats.map(|(name, value)| line(name, value)));
     let results = object.as_object().into_iter().flatten();
     let results = results.filter(|(name, value)| !ENVELOPE.contains(&name.as_str()) && !value.is_null());
     let (listed, others): (Vec<_>, Vec<_>) = results.partition(|(name, _)| LISTS.contains(&name.as_str()));
-    lines.extend(others.iter().map(|(name, value)| figure(name, value)));
+    lines.extend(others.iter().map(|(name, value)| line(name, value)));
     if listed.is_empty() && others.is_empty() {
         lines.push("done".to_owned());
     }
@@ -264,15 +265,9 @@ fn answer(object: &Value) -> String {
 }
 
 /// Returns a line for a result that is not a list.
-fn figure(name: &str, value: &Value) -> String {
-    let value = match value {
-        Value::Object(parts) => {
-            let parts = parts.iter().map(|(name, value)| format!("{name} {value}"));
-            parts.collect::<Vec<_>>().join(", ")
-        }
-        value => value.to_string(),
-    };
-    format!("{:<16}{value}", name.replace('_', " "))
+fn line(name: &str, value: &Value) -> String {
+    let [name, value] = figure(name, value);
+    format!("{name:<16}{value}")
 }
 
 #[cfg(test)]
