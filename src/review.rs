@@ -48,7 +48,7 @@ struct Review {
     source: Source,
     /// Time of the row to select once it is read: the first row at this time or later.
     selects: Option<Time>,
-    damage: Option<String>,
+    damage: Option<ReadError>,
 }
 
 /// Shows a recording on the screen until the user closes it.
@@ -219,7 +219,7 @@ impl Review {
             self.reader = None;
             app.set_reading(Reading::Ended);
             if let Err(why) = end {
-                app.log(app.now(), Level::Warning, &why);
+                app.log(app.now(), Level::Warning, &why.to_string());
                 self.damage = Some(why);
             }
         }

@@ -49,5 +49,5 @@ pub use encode::{Encoder, Gist};
 pub use index::{Index, IndexedPlace};
 pub use playback::{Format, Playback};
 pub use recorder::{CompletedRecording, Encode, FileError, Recorded, Recording, RecordingFile};
-pub use target::Target;
+pub use target::{Target, UnknownEnding};
 pub use teetap_inspect::recording::{Item, ReadError, Run, Tally};

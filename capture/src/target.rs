@@ -10,6 +10,11 @@ use crate::{
     recorder::end_of_pcapng,
 };
 
+/// The name of a file has none of the endings that select a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a name that ends in .pcapng (for tshark and teetap) or .jsonl (JSON lines)")]
+pub struct UnknownEnding;
+
 /// A file to record to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -28,7 +33,7 @@ impl Target {
     ///
     /// # Errors
     /// Returns the reason if the ending is neither `.pcapng` nor `.jsonl`.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, UnknownEnding> {
         let path = PathBuf::from(text);
         let is = |ending: &str| {
             path.extension()
@@ -37,12 +42,7 @@ impl Target {
         let format = match (is("pcapng"), is("jsonl")) {
             (true, _) => Format::PcapNg,
             (_, true) => Format::JsonLines,
-            _ => {
-                return Err(
-                    "expected a name that ends in .pcapng (for tshark and teetap) or .jsonl (JSON lines)"
-                        .to_owned(),
-                );
-            }
+            _ => return Err(UnknownEnding),
         };
         Ok(Self { path, format })
     }

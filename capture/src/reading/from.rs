@@ -72,7 +72,7 @@ pub struct Batch {
     /// Items, in order.
     pub items: Vec<Found>,
     /// Set if the reading ended after these items: at the end of the recording, or with the error.
-    pub end: Option<Result<(), String>>,
+    pub end: Option<Result<(), ReadError>>,
 }
 
 /// A reading in progress.
@@ -267,7 +267,7 @@ impl Work {
         };
         let end = self.read_all(source, place, &mut decoder, &mut batch);
         if !self.stopped.load(Ordering::Relaxed) {
-            batch.end = Some(end.map_err(|error| error.to_string()));
+            batch.end = Some(end);
             // The screen may have been closed.
             let _closed = self.sender.send(batch);
         }
