@@ -1,9 +1,25 @@
 //! Errors of rules.
 
-use std::fmt;
+use std::{fmt, io, str::Utf8Error};
 
+use teetap_proxy::io::files::Unread;
 use teetap_rules::{Diagnostic, Style};
 use teetap_wire::def::meant_clause;
+
+/// Reason why the text of a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TextError {
+    /// The state of the file is unknown.
+    #[error(transparent)]
+    State(io::Error),
+    /// The bytes cannot be read.
+    #[error(transparent)]
+    Unread(#[from] Unread),
+    /// The bytes are no text.
+    #[error("not UTF-8 at byte {}", .0.valid_up_to())]
+    NotUtf8(#[from] Utf8Error),
+}
 
 /// Reason why rules cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -13,8 +29,9 @@ pub enum RulesError {
     Unreadable {
         /// Path, printable.
         name: String,
-        /// Why it cannot be read.
-        cause: String,
+        /// The cause.
+        #[source]
+        cause: TextError,
     },
     /// The rules have errors.
     #[error("invalid rules\n{0}")]

@@ -25,7 +25,7 @@ mod joined;
 mod part;
 
 pub use self::{
-    error::{ChangeError, Mistakes, RulesError},
+    error::{ChangeError, Mistakes, RulesError, TextError},
     part::contents,
 };
 use self::{

@@ -9,7 +9,7 @@ use std::{
 use teetap_proxy::io::files::{Unread, read_given, read_regular};
 use teetap_wire::printable_path;
 
-use super::RulesError;
+use super::error::{RulesError, TextError};
 
 /// Maximum size of a file in bytes.
 pub(super) const MAX_FILE: u64 = 1 << 20;
@@ -45,7 +45,7 @@ pub(super) enum FileCheck {
     Same,
     Other,
     /// The file cannot be read, reported once with the reason.
-    Gone(String),
+    Gone(TextError),
 }
 
 impl RuleText {
@@ -92,7 +92,7 @@ impl RuleText {
         let found = match stamp(&file.path) {
             Ok(found) if found.is_some() && found == file.stamp => return FileCheck::Same,
             Ok(found) => again(&file.path).map(|text| (found, text)),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(TextError::State(error)),
         };
         match found {
             Ok((stamp, text)) => {
@@ -123,17 +123,15 @@ fn stamp(path: &Path) -> io::Result<Option<Stamp>> {
 ///
 /// # Errors
 /// Returns the reason why the file cannot be read.
-pub fn contents(path: &Path) -> Result<String, String> {
+pub fn contents(path: &Path) -> Result<String, TextError> {
     text(read_given(path, MAX_FILE))
 }
 
 /// Reads the text of a regular file again.
-fn again(path: &Path) -> Result<String, String> {
+fn again(path: &Path) -> Result<String, TextError> {
     text(read_regular(path, MAX_FILE))
 }
 
-fn text(read: Result<Vec<u8>, Unread>) -> Result<String, String> {
-    let bytes = read.map_err(|error| error.to_string())?;
-    String::from_utf8(bytes)
-        .map_err(|error| format!("not UTF-8 at byte {}", error.utf8_error().valid_up_to()))
+fn text(read: Result<Vec<u8>, Unread>) -> Result<String, TextError> {
+    Ok(String::from_utf8(read?).map_err(|error| error.utf8_error())?)
 }

@@ -4,10 +4,9 @@ use teetap_rules::{Draft, Made};
 
 use super::*;
 
-fn form(line: Value) -> Result<Made, String> {
+fn form(line: Value) -> Result<Made, MessageError> {
     let wanted: Inject = serde_json::from_value(line).unwrap();
-    let made = super::form(&wanted, Registry::builtin()).and_then(|(form, _)| form.made(Proto::V7));
-    made.map_err(|error| error.to_string())
+    super::form(&wanted, Registry::builtin()).and_then(|(form, _)| form.made(Proto::V7))
 }
 
 #[test]
@@ -74,7 +73,7 @@ fn a_wrong_message_is_refused_with_the_cause() {
             "sv_chat is not a message of 0.7 with these fields",
         ),
     ] {
-        let found = form(line.clone()).unwrap_err();
+        let found = form(line.clone()).unwrap_err().to_string();
         assert!(found.starts_with(why), "{line}: {found}");
     }
 }
