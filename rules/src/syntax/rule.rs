@@ -5,13 +5,12 @@ use std::fmt;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::action::Action;
+use super::action::{Action, action};
 use super::ast::{Expr, Name};
 use super::error::{leftover_of_rule, wanted};
 use super::lex::{Input, Parsed, blank, cut, here, keyword, rest, word};
 use super::modifier::{Every, Modifiers, modifiers};
 use super::parse::expression;
-use super::parse_action::action;
 use crate::span::Span;
 
 /// Actions, with their condition and modifiers.

@@ -7,21 +7,21 @@ use teetap_wire::def::suggest;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::action::{ACTIONS, Action};
-use super::argument::{Shown, opt_number, opt_times, short};
-use super::ast::{Kind, Name};
-use super::change::{assigned, assigns, replace};
 use super::end::{exit, expect, fail};
-use super::error::{MODIFIERS, wanted};
 use super::hold::{hold, pause};
-use super::lex::{Input, Parsed, blank, cut, keyword, rest, text, word};
-use super::made::{inject, message};
-use super::operand::variable;
-use super::template::opt_template;
+use super::{ACTIONS, Action};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
+use crate::syntax::argument::{Shown, opt_number, opt_times, short};
+use crate::syntax::ast::{Kind, Name};
+use crate::syntax::change::{assigned, assigns, replace};
+use crate::syntax::error::{MODIFIERS, wanted};
+use crate::syntax::lex::{Input, Parsed, blank, cut, keyword, rest, text, word};
+use crate::syntax::made::{inject, message};
+use crate::syntax::operand::variable;
+use crate::syntax::template::opt_template;
 
-pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
+pub(in crate::syntax) fn action(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
     let Some((verb, span)) = opt(word).parse_next(i)? else {
         return cut(wanted(i, "an action"));

@@ -5,13 +5,13 @@ use std::time::Duration;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::action::Action;
-use super::argument::{duration, measured, opt_number};
-use super::error::wanted;
-use super::lex::{Input, Parsed, blank, cut, keyword, text};
-use super::number::Quantity;
-use super::parse::expression;
+use super::Action;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::syntax::argument::{duration, measured, opt_number};
+use crate::syntax::error::wanted;
+use crate::syntax::lex::{Input, Parsed, blank, cut, keyword, text};
+use crate::syntax::number::Quantity;
+use crate::syntax::parse::expression;
 
 /// Maximum time of an expectation.
 const MAX_WITHIN: Duration = Duration::from_secs(3600);

@@ -1,5 +1,9 @@
 //! Actions on a message.
 
+mod arguments;
+mod end;
+mod hold;
+
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
@@ -11,6 +15,7 @@ use super::change::{Assign, Replace};
 use super::made::Made;
 use super::print::quoted;
 use super::template::{Template, TemplatePart};
+pub(super) use arguments::action;
 
 /// Default time after which a held message is released.
 pub(super) const MAX_HOLD: Duration = Duration::from_secs(30);

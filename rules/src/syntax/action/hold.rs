@@ -5,11 +5,11 @@ use std::time::Duration;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::action::{Action, MAX_HOLD};
-use super::argument::{opt_number, short};
-use super::error::wanted;
-use super::lex::{Input, Parsed, blank, cut, keyword};
-use super::parse::expression;
+use super::{Action, MAX_HOLD};
+use crate::syntax::argument::{opt_number, short};
+use crate::syntax::error::wanted;
+use crate::syntax::lex::{Input, Parsed, blank, cut, keyword};
+use crate::syntax::parse::expression;
 
 pub(super) fn hold(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
