@@ -43,3 +43,21 @@ pub(crate) fn percent(millionths: u32) -> String {
 pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
+
+/// Returns a duration with its unit.
+pub(crate) fn shown(time: Duration) -> String {
+    match time.as_micros() {
+        micros if micros.is_multiple_of(1_000_000) => format!("{} s", micros / 1_000_000),
+        micros if micros.is_multiple_of(1000) => format!("{} ms", micros / 1000),
+        micros => format!("{micros} us"),
+    }
+}
+
+/// Returns a number with its noun; only `one` for 1.
+pub(crate) fn counted(count: u32, one: &str, many: &str) -> String {
+    if count == 1 {
+        one.to_owned()
+    } else {
+        format!("{count} {many}")
+    }
+}

@@ -10,7 +10,7 @@ use super::call::FUNCTIONS;
 use super::fact;
 use super::vocabulary::{class_of, lints};
 use super::words::{ATOMS, FRAME, VALUES};
-use crate::syntax::{ACTIONS, MODIFIERS, OPERATORS};
+use crate::syntax::{MODIFIERS, OPERATORS, action_words};
 
 /// A word with a short explanation.
 pub type Completion = (String, &'static str);
@@ -50,7 +50,9 @@ pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<C
                 .iter()
                 .for_each(|(name, form)| add(format!("{name}("), form));
             if rule {
-                ACTIONS.iter().for_each(|name| add((*name).to_owned(), "action"));
+                action_words()
+                    .iter()
+                    .for_each(|name| add((*name).to_owned(), "action"));
                 let modifiers = MODIFIERS.iter().chain(&["when"]);
                 modifiers.for_each(|name| add((*name).to_owned(), "modifier"));
             }
@@ -66,7 +68,7 @@ pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<C
 /// Returns true if a statement can begin with a word.
 #[must_use]
 pub fn is_rule_word(word: &str) -> bool {
-    ACTIONS.contains(&word) || ["link", "let", "use", "seed", "profile"].contains(&word)
+    action_words().contains(&word) || ["link", "let", "use", "seed", "profile"].contains(&word)
 }
 
 /// Adds the words that can follow a name and a dot.

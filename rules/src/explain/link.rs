@@ -1,9 +1,9 @@
 //! Explains link lines as clauses.
 
 use crate::impair::{Dirs, Jitter, LinkLine, Loss, Reorder, Shape};
-use crate::units::{Share, percent};
+use crate::units::{Share, percent, shown};
 
-use super::{condition, ordinal, shown};
+use super::{condition, ordinal};
 
 /// Returns a link line as a clause.
 pub(super) fn line(line: &LinkLine) -> String {

@@ -5,17 +5,20 @@
 //!
 //! | module | part |
 //! |---|---|
-//! | `action` | the actions of a rule |
 //! | `condition` | expressions as clauses |
 //! | `link` | link lines |
 
-mod action;
 mod condition;
 mod link;
 
-use std::time::Duration;
+use crate::syntax::{Action, English, Every, Max, Modifiers, Rule, RuleStep, Scope, Statement};
+use crate::units::{counted, shown};
 
-use crate::syntax::{Action, Every, Max, Modifiers, Rule, RuleStep, Scope, Statement};
+/// The English of the expressions of an action.
+const ENGLISH: English = English {
+    clause: condition::clause,
+    value: condition::value,
+};
 
 /// Returns a statement as an English sentence.
 #[must_use]
@@ -43,7 +46,7 @@ fn explain_rule(rule: &Rule) -> String {
         match step {
             RuleStep::Actions => {
                 let actions = rule.actions.iter();
-                let actions = actions.map(|action| action::sentence(action, rule.when.is_some()));
+                let actions = actions.map(|action| action.sentence(ENGLISH, rule.when.is_some()));
                 done = actions.collect::<Vec<_>>().join("; ");
             }
             RuleStep::End if rule.actions.iter().any(Action::ends) => {
@@ -164,24 +167,6 @@ fn scope(rule: &Rule) -> Option<String> {
     } else {
         format!("counted in {sessions}")
     })
-}
-
-/// Returns a duration with its unit.
-fn shown(time: Duration) -> String {
-    match time.as_micros() {
-        micros if micros.is_multiple_of(1_000_000) => format!("{} s", micros / 1_000_000),
-        micros if micros.is_multiple_of(1000) => format!("{} ms", micros / 1000),
-        micros => format!("{micros} us"),
-    }
-}
-
-/// Returns a number with its noun; only `one` for 1.
-fn counted(count: u32, one: &str, many: &str) -> String {
-    if count == 1 {
-        one.to_owned()
-    } else {
-        format!("{count} {many}")
-    }
 }
 
 /// Returns an ordinal such as `3rd`.

@@ -27,8 +27,8 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use action::ACTIONS;
 pub use action::Action;
+pub(crate) use action::{English, action_words};
 pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segment};
 pub use change::{Assign, Replace};
 pub(crate) use error::{MODIFIERS, OPERATORS};

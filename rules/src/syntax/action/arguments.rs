@@ -1,71 +1,22 @@
-//! Parses actions.
+//! Parses the arguments of actions.
 
 use std::time::Duration;
 
 use teetap_wire::Side;
-use teetap_wire::def::suggest;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::end::{exit, expect, fail};
-use super::hold::{hold, pause};
-use super::{ACTIONS, Action};
+use super::Action;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 use crate::syntax::argument::{Shown, opt_number, opt_times, short};
 use crate::syntax::ast::{Kind, Name};
-use crate::syntax::change::{assigned, assigns, replace};
+use crate::syntax::change::assigned;
 use crate::syntax::error::{MODIFIERS, wanted};
 use crate::syntax::lex::{Input, Parsed, blank, cut, keyword, rest, text, word};
-use crate::syntax::made::{inject, message};
 use crate::syntax::operand::variable;
-use crate::syntax::template::opt_template;
 
-pub(in crate::syntax) fn action(i: &mut Input<'_>) -> Parsed<Action> {
-    blank(i)?;
-    let Some((verb, span)) = opt(word).parse_next(i)? else {
-        return cut(wanted(i, "an action"));
-    };
-    Ok(match verb {
-        "pass" => Action::Pass,
-        "drop" => Action::Drop,
-        "swap" => Action::Reorder { after: 1 },
-        "lose" => lose(i)?,
-        "delay" => delay(i)?,
-        "dup" => dup(i)?,
-        "corrupt" => corrupt(i)?,
-        "set" => Action::Set(assigns(i)?),
-        "replace" => Action::Replace(replace(i)?),
-        "inject" => Action::Make(inject(i)?),
-        "reply" => Action::Make(message(i)?),
-        "hold" => hold(i)?,
-        "pause" => pause(i)?,
-        "stall" => match opt_number(i)? {
-            Some((value, span)) => Action::Stall(short(value, span)?),
-            None => return cut(wanted(i, "a duration, as in `stall 3s`")),
-        },
-        "log" => Action::Log(opt_template(i)?),
-        "mark" => Action::Mark(mark(i)?),
-        "var" => var(i)?,
-        "fail" => fail(i)?,
-        "expect" => expect(i)?,
-        "exit" => exit(i)?,
-        "close" => close(i)?,
-        "reorder" => match opt_times(i)? {
-            Some(after) => Action::Reorder { after },
-            None => return cut(wanted(i, "how many overtake, as in `reorder 4`")),
-        },
-        _ => {
-            return cut(
-                Diagnostic::new(Code::UnknownAction, span, format!("unknown action `{verb}`"))
-                    .meant(suggest(verb, ACTIONS))
-                    .note(format!("actions: {}", ACTIONS.join(" "))),
-            );
-        }
-    })
-}
-
-fn lose(i: &mut Input<'_>) -> Parsed<Action> {
+pub(super) fn lose(i: &mut Input<'_>) -> Parsed<Action> {
     let times = opt_times(i)?;
     if times.is_some() {
         blank(i)?;
@@ -78,7 +29,7 @@ fn lose(i: &mut Input<'_>) -> Parsed<Action> {
     })
 }
 
-fn delay(i: &mut Input<'_>) -> Parsed<Action> {
+pub(super) fn delay(i: &mut Input<'_>) -> Parsed<Action> {
     let Some((value, span)) = opt_number(i)? else {
         return cut(wanted(i, "a duration, as in `delay 80ms`"));
     };
@@ -100,8 +51,23 @@ fn delay(i: &mut Input<'_>) -> Parsed<Action> {
     Ok(Action::Delay { from, to, unordered })
 }
 
+/// Parses the number of messages that overtake.
+pub(super) fn reorder(i: &mut Input<'_>) -> Parsed<Action> {
+    match opt_times(i)? {
+        Some(after) => Ok(Action::Reorder { after }),
+        None => cut(wanted(i, "how many overtake, as in `reorder 4`")),
+    }
+}
+
+pub(super) fn stall(i: &mut Input<'_>) -> Parsed<Action> {
+    match opt_number(i)? {
+        Some((value, span)) => Ok(Action::Stall(short(value, span)?)),
+        None => cut(wanted(i, "a duration, as in `stall 3s`")),
+    }
+}
+
 /// Parses the id of `mark`, if there is one: a word that does not continue the rule.
-fn mark(i: &mut Input<'_>) -> Parsed<Option<Name>> {
+pub(super) fn mark(i: &mut Input<'_>) -> Parsed<Option<Name>> {
     blank(i)?;
     let id = |(word, _): &(&str, Span)| *word != "when" && !MODIFIERS.contains(word);
     let id = opt(word.verify(id)).parse_next(i)?;
@@ -111,7 +77,7 @@ fn mark(i: &mut Input<'_>) -> Parsed<Option<Name>> {
     }))
 }
 
-fn close(i: &mut Input<'_>) -> Parsed<Action> {
+pub(super) fn close(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
     let sides = [
         ("client", Some(Side::Client)),
@@ -131,7 +97,7 @@ fn close(i: &mut Input<'_>) -> Parsed<Action> {
     Ok(Action::Close { side, reason })
 }
 
-fn dup(i: &mut Input<'_>) -> Parsed<Action> {
+pub(super) fn dup(i: &mut Input<'_>) -> Parsed<Action> {
     let copies = opt_times(i)?.unwrap_or(1);
     blank(i)?;
     let mut gap = Duration::ZERO;
@@ -144,7 +110,7 @@ fn dup(i: &mut Input<'_>) -> Parsed<Action> {
     Ok(Action::Dup { copies, gap })
 }
 
-fn corrupt(i: &mut Input<'_>) -> Parsed<Action> {
+pub(super) fn corrupt(i: &mut Input<'_>) -> Parsed<Action> {
     let Some(count) = opt_times(i)? else {
         return cut(wanted(i, "a number, as in `corrupt 3 bits`"));
     };

@@ -1,21 +1,35 @@
-//! Actions on a message.
+//! Actions on a message: their words, their canonical text and their explanation.
+//!
+//! | module | part |
+//! |---|---|
+//! | `arguments`, `end`, `hold` | parse the arguments of actions |
+//! | `canonical` | longer canonical texts |
+//! | `phrases` | longer clauses of explanations |
 
 mod arguments;
+mod canonical;
 mod end;
 mod hold;
+mod phrases;
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::time::Duration;
 
 use teetap_wire::Side;
+use teetap_wire::def::suggest;
+use winnow::combinator::opt;
+use winnow::prelude::*;
 
 use super::argument::Shown;
 use super::ast::{Expr, Name};
-use super::change::{Assign, Replace};
-use super::made::Made;
+use super::change::{self, Assign, Replace};
+use super::error::wanted;
+use super::lex::{Input, Parsed, blank, cut, word};
+use super::made::{self, Made};
 use super::print::quoted;
-use super::template::{Template, TemplatePart};
-pub(super) use arguments::action;
+use super::template::{Template, TemplatePart, opt_template};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::units::{counted, shown};
 
 /// Default time after which a held message is released.
 pub(super) const MAX_HOLD: Duration = Duration::from_secs(30);
@@ -115,11 +129,63 @@ pub enum Action {
     },
 }
 
-/// Keywords of all actions.
-pub(crate) const ACTIONS: [&str; 22] = [
-    "pass", "drop", "lose", "delay", "dup", "reorder", "swap", "corrupt", "set", "replace", "inject",
-    "reply", "hold", "pause", "stall", "log", "mark", "close", "var", "fail", "expect", "exit",
+/// Parses the arguments of an action.
+type Arguments = fn(&mut Input<'_>) -> Parsed<Action>;
+
+/// The words with which actions begin, and the parsers of their arguments.
+const PARSERS: [(&str, Arguments); 22] = [
+    ("pass", |_| Ok(Action::Pass)),
+    ("drop", |_| Ok(Action::Drop)),
+    ("lose", arguments::lose),
+    ("delay", arguments::delay),
+    ("dup", arguments::dup),
+    ("reorder", arguments::reorder),
+    ("swap", |_| Ok(Action::Reorder { after: 1 })),
+    ("corrupt", arguments::corrupt),
+    ("set", |i| change::assigns(i).map(Action::Set)),
+    ("replace", |i| change::replace(i).map(Action::Replace)),
+    ("inject", |i| made::inject(i).map(Action::Make)),
+    ("reply", |i| made::message(i).map(Action::Make)),
+    ("hold", hold::hold),
+    ("pause", hold::pause),
+    ("stall", arguments::stall),
+    ("log", |i| opt_template(i).map(Action::Log)),
+    ("mark", |i| arguments::mark(i).map(Action::Mark)),
+    ("close", arguments::close),
+    ("var", arguments::var),
+    ("fail", end::fail),
+    ("expect", end::expect),
+    ("exit", end::exit),
 ];
+
+/// Returns the words with which actions begin.
+pub(crate) fn action_words() -> [&'static str; PARSERS.len()] {
+    PARSERS.map(|(word, _)| word)
+}
+
+pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
+    blank(i)?;
+    let Some((verb, span)) = opt(word).parse_next(i)? else {
+        return cut(wanted(i, "an action"));
+    };
+    match PARSERS.iter().find(|(word, _)| *word == verb) {
+        Some((_, arguments)) => arguments(i),
+        None => cut(
+            Diagnostic::new(Code::UnknownAction, span, format!("unknown action `{verb}`"))
+                .meant(suggest(verb, action_words()))
+                .note(format!("actions: {}", action_words().join(" "))),
+        ),
+    }
+}
+
+/// Functions that express the expressions of an action in English.
+#[derive(Clone, Copy)]
+pub(crate) struct English {
+    /// Returns an expression as a clause.
+    pub(crate) clause: fn(&Expr) -> String,
+    /// Returns an expression as a noun.
+    pub(crate) value: fn(&Expr) -> String,
+}
 
 impl Action {
     /// Returns true if the action makes random decisions.
@@ -229,6 +295,65 @@ impl Action {
                 | Self::Exit(_)
         )
     }
+
+    /// Explains the action as an imperative clause, in which `it` is the message. `has_message` is false for rules that
+    /// act at certain times.
+    pub(crate) fn sentence(&self, english: English, has_message: bool) -> String {
+        match self {
+            Self::Pass => "let it pass".to_owned(),
+            Self::Drop => "drop it, as if it had never been sent (its sender sees it acked)".to_owned(),
+            Self::Lose { times } => format!(
+                "suppress its first {}, so that its receiver requests a resend if it is vital",
+                counted(*times, "transmission", "transmissions")
+            ),
+            Self::Delay { from, to, unordered } => phrases::delay(*from, *to, *unordered),
+            Self::Hold {
+                until,
+                max,
+                unordered,
+            } => format!(
+                "hold it until {}, at most {}; {}",
+                (english.clause)(until),
+                shown(*max),
+                phrases::order(*unordered)
+            ),
+            Self::Pause { max, unordered } => format!(
+                "hold it until a command releases or drops it, at most {}; {}",
+                shown(*max),
+                phrases::order(*unordered)
+            ),
+            Self::Stall(time) if has_message => {
+                format!("let nothing flow in its direction for {}", shown(*time))
+            }
+            Self::Stall(time) => format!("let nothing flow in either direction for {}", shown(*time)),
+            Self::Dup { copies, gap } => phrases::dup(*copies, *gap),
+            Self::Reorder { after: 1 } => "let the next match overtake it (for 1 s at most)".to_owned(),
+            Self::Reorder { after } => format!("let the next {after} matches overtake it (for 1 s at most)"),
+            Self::Corrupt { count, bytes } => phrases::corrupt(*count, *bytes),
+            Self::Set(assigns) => {
+                let set =
+                    |assign: &Assign| format!("`{}` to {}", assign.target, (english.value)(&assign.value));
+                format!("set {}", assigns.iter().map(set).collect::<Vec<_>>().join(", "))
+            }
+            Self::Replace(replace) => phrases::replace(replace),
+            Self::Make(made) => phrases::make(made, has_message, english.value),
+            Self::Log(None) => "report it in the log".to_owned(),
+            Self::Log(Some(template)) => format!("report the text {}", phrases::text(template)),
+            Self::Mark(None) => "mark it with the rule".to_owned(),
+            Self::Mark(Some(id)) => format!("mark it with `{}`", id.text),
+            Self::Var { name, value: given } => {
+                format!("set the variable `${}` to {}", name.text, (english.value)(given))
+            }
+            Self::Fail(why) => format!("end the run as failed, because \"{}\"", why.escape_debug()),
+            Self::Expect { expected, within } => format!(
+                "end the run as failed, unless within {} {}",
+                shown(*within),
+                (english.clause)(expected)
+            ),
+            Self::Exit(code) => format!("end the run with exit code {code}"),
+            Self::Close { side, reason } => phrases::close(*side, reason),
+        }
+    }
 }
 
 impl fmt::Display for Action {
@@ -238,23 +363,8 @@ impl fmt::Display for Action {
             Self::Drop => f.write_str("drop"),
             Self::Lose { times: 1 } => f.write_str("lose"),
             Self::Lose { times } => write!(f, "lose {times} times"),
-            Self::Delay { from, to, unordered } => {
-                write!(f, "delay {}", Shown(*from))?;
-                if to != from {
-                    write!(f, "..{}", Shown(*to))?;
-                }
-                f.write_str(if *unordered { " unordered" } else { "" })
-            }
-            Self::Dup { copies, gap } => {
-                f.write_str("dup")?;
-                if *copies > 1 {
-                    write!(f, " {copies}")?;
-                }
-                if gap.is_zero() {
-                    return Ok(());
-                }
-                write!(f, " gap {}", Shown(*gap))
-            }
+            Self::Delay { from, to, unordered } => canonical::delay(*from, *to, *unordered, f),
+            Self::Dup { copies, gap } => canonical::dup(*copies, *gap, f),
             Self::Set(assigns) => {
                 f.write_str("set ")?;
                 for (at, assign) in assigns.iter().enumerate() {
@@ -270,11 +380,11 @@ impl fmt::Display for Action {
                 unordered,
             } => {
                 write!(f, "hold until {until}")?;
-                patience_of(*max, *unordered, f)
+                canonical::patience(*max, *unordered, f)
             }
             Self::Pause { max, unordered } => {
                 f.write_str("pause")?;
-                patience_of(*max, *unordered, f)
+                canonical::patience(*max, *unordered, f)
             }
             Self::Stall(time) => write!(f, "stall {}", Shown(*time)),
             Self::Log(None) => f.write_str("log"),
@@ -290,18 +400,7 @@ impl fmt::Display for Action {
                 write!(f, "expect {expected} within {}", Shown(*within))
             }
             Self::Exit(code) => write!(f, "exit {code}"),
-            Self::Close { side, reason } => {
-                f.write_str(match side {
-                    Some(Side::Client) => "close client",
-                    Some(Side::Server) => "close server",
-                    None => "close both",
-                })?;
-                if reason.is_empty() {
-                    return Ok(());
-                }
-                f.write_char(' ')?;
-                quoted(f, reason)
-            }
+            Self::Close { side, reason } => canonical::close(*side, reason, f),
             Self::Make(made) => made.fmt(f),
             Self::Corrupt { count, bytes } => {
                 write!(f, "corrupt {count} {}", if *bytes { "bytes" } else { "bits" })
@@ -310,12 +409,4 @@ impl fmt::Display for Action {
             Self::Reorder { after } => write!(f, "reorder {after}"),
         }
     }
-}
-
-/// Formats the limits of a hold or a pause.
-fn patience_of(max: Duration, unordered: bool, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if max != MAX_HOLD {
-        write!(f, " max {}", Shown(max))?;
-    }
-    f.write_str(if unordered { " unordered" } else { "" })
 }
