@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::error::ErrorKind;
+use teetap_inspect::control::error_line;
 use teetap_wire::def::{did_you_mean, suggest};
 
 use super::{command::COMMANDS, examples};
@@ -89,13 +90,7 @@ pub(crate) fn refuse(refusal: &Refusal) -> Exit {
 
 /// Returns the message and its tips, without the usage that follows.
 pub(crate) fn one_line(text: &str) -> String {
-    let lines = text.lines().map(str::trim);
-    let shown =
-        lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
-    let shown: Vec<&str> = shown.filter(|line| !line.is_empty()).collect();
-    let line = shown.join("; ").replace(":; ", ": ");
-    let line = line.strip_prefix("error: ").unwrap_or(&line);
-    format!("{line}; see teetap --help")
+    format!("{}; see teetap --help", error_line(text))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The commands that control a run.
 //!
 //! Each command is declared once: serde derives its JSON object for the control socket, clap its arguments for
-//! `teetap ctl`, and the terminal UI sends it directly. The first lines of the docs here are the help of `teetap ctl`.
+//! `teetap ctl` and the command line of the terminal UI, which sends it directly. The first lines of the docs here are the
+//! help of `teetap ctl`.
 
 use clap::{ArgAction, Args, Subcommand};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,33 @@ pub enum Command {
     /// End the subscription of a connection
     #[command(skip)]
     Unsubscribe {},
+}
+
+impl Command {
+    /// Sets the session of a command that acts on one: `wanted`, otherwise `shown` if the command needs a session.
+    /// Returns false if the command does not act on a session.
+    pub fn set_session(&mut self, wanted: Option<SessionId>, shown: Option<SessionId>) -> bool {
+        let (session, shown) = match self {
+            Self::Inject(Inject { session, .. })
+            | Self::Close {
+                session, all: false, ..
+            }
+            | Self::Resync { session } => (session, shown),
+            // A held message is found in any session.
+            Self::Held { session }
+            | Self::Release(HeldPlace { session, .. })
+            | Self::Edit(Edit { session, .. })
+            | Self::Drop(HeldPlace { session, .. }) => (session, None),
+            Self::Sessions {}
+            | Self::Stats {}
+            | Self::Close { all: true, .. }
+            | Self::Rules { .. }
+            | Self::Subscribe { .. }
+            | Self::Unsubscribe {} => return false,
+        };
+        *session = wanted.or(*session).or(shown);
+        true
+    }
 }
 
 /// A command about rules.
