@@ -1,8 +1,10 @@
-//! The command line: the names of all actions, and commands with an argument.
+//! The command line: the names of all actions, commands with an argument, and the commands of `teetap ctl`.
+
+use teetap_inspect::control::{CommandHelp, command_help};
 
 use crate::{
     Theme,
-    action::ACTIONS,
+    action::{ACTIONS, Action},
     app::{prompt::Candidates, view::View},
 };
 
@@ -28,18 +30,37 @@ pub(crate) const COMMANDS: &[(&str, &str, &str)] = &[
     ("bind", "KEY ACTION", "Bind a key to an action for this run"),
 ];
 
+/// Names of control commands that are not available on the command line, because the screen always shows their results.
+const SHOWN: [&str; 4] = ["sessions", "stats", "held", "subscribe"];
+
+/// Returns the control commands that are typed as in `teetap ctl`: all except those of [`COMMANDS`] and [`SHOWN`].
+pub(crate) fn control_commands() -> Vec<CommandHelp> {
+    let mut commands = command_help();
+    commands.retain(|command| {
+        let is_own = COMMANDS.iter().any(|(name, ..)| *name == command.name);
+        !is_own && !SHOWN.contains(&&*command.name)
+    });
+    commands
+}
+
 /// Returns the words that can complete a line, given the text before the cursor.
 #[must_use]
 pub(crate) fn candidates(before: &str) -> Candidates {
     let (head, word) = before.rsplit_once(' ').unwrap_or(("", before));
     let actions = ACTIONS.iter().map(|entry| (entry.name, entry.help));
+    let control = control_commands();
     let all: Vec<(&str, &str)> = match head.split(' ').next().unwrap_or_default() {
         "" => {
             let commands = COMMANDS.iter().map(|(name, _, help)| (*name, *help));
             // If an action and a command have the same name, it is offered once, with the sentence of the command.
             let is_command = |name: &str| COMMANDS.iter().any(|(command, ..)| *command == name);
             let actions = actions.filter(|(name, _)| !is_command(name));
-            actions.chain(commands).collect()
+            // Without an argument, the action of the same name has precedence over a control command.
+            let control = control
+                .iter()
+                .filter(|command| Action::named(&command.name).is_none());
+            let control = control.map(|command| (&*command.name, &*command.help));
+            actions.chain(commands).chain(control).collect()
         }
         "view" => View::ALL.iter().map(|view| (view.name(), "")).collect(),
         "theme" => Theme::NAMES.iter().map(|name| (*name, "")).collect(),

@@ -3,7 +3,7 @@
 use super::{App, Pane, cursor::Cursor, editor::Editor};
 use crate::{
     action::{ACTIONS, Action},
-    command::COMMANDS,
+    command::{COMMANDS, control_commands},
     keymap::Keymap,
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct HelpRow {
     /// Name, with its arguments.
     pub(crate) name: String,
     /// Sentence of the help.
-    pub(crate) help: &'static str,
+    pub(crate) help: String,
     /// The action that Enter runs; `None` for a command with arguments.
     pub(crate) action: Option<Action>,
 }
@@ -37,17 +37,25 @@ pub(crate) fn rows(keymap: &Keymap, pane: Pane) -> Vec<HelpRow> {
         HelpRow {
             keys: keys.join(" "),
             name: entry.name.to_owned(),
-            help: entry.help,
+            help: entry.help.to_owned(),
             action: Some(entry.action),
         }
     });
     let commands = COMMANDS.iter().map(|(name, argument, help)| HelpRow {
         keys: String::new(),
         name: format!(":{name} {argument}").trim_end().to_owned(),
-        help,
+        help: (*help).to_owned(),
         action: None,
     });
-    actions.chain(commands).collect()
+    let control = control_commands().into_iter().map(|command| HelpRow {
+        keys: String::new(),
+        name: format!(":{} {}", command.name, command.arguments)
+            .trim_end()
+            .to_owned(),
+        help: command.help,
+        action: None,
+    });
+    actions.chain(commands).chain(control).collect()
 }
 
 impl Help {

@@ -13,6 +13,7 @@ mod losses;
 mod messages;
 mod orders;
 mod panic;
+mod prompt;
 mod proxied;
 mod rules;
 mod sessions;

@@ -1,6 +1,6 @@
 //! Carries out lines of the command line.
 
-use teetap_inspect::control::{Command, RuleCommand, Sides};
+use teetap_inspect::control::{Command, RuleCommand, parse_line, parse_words};
 use teetap_rules::{Program, is_rule_word};
 use teetap_wire::def::{did_you_mean, suggest};
 
@@ -9,7 +9,7 @@ use crate::{
     Action, Theme,
     action::ACTIONS,
     app::{App, View, filter::SyntaxError, menu::Saved, timeline::place},
-    command::COMMANDS,
+    command::{COMMANDS, control_commands},
     keymap::KeyPress,
 };
 
@@ -61,13 +61,8 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
             app.dialog.histories.messages.push(rest);
             send::inject(app, rest)?;
         }
-        "close" => app.ask(Command::Close {
-            session: shown(app),
-            all: false,
-            side: Sides::Both,
-            reason: rest.to_owned(),
-        })?,
-        "resync" => app.ask(Command::Resync { session: shown(app) })?,
+        "close" => app.ask(parse_words(["close", "--", rest], shown(app))?)?,
+        "resync" => app.ask(parse_words(["resync"], shown(app))?)?,
         "save" => send::save_to(app, Saved::Shown, rest)?,
         "goto" => {
             let timeline = app.timeline.as_mut().ok_or(RowError::NoRecording)?;
@@ -85,12 +80,34 @@ pub(super) fn carry_out(app: &mut App, line: &str) -> Result<(), Refused> {
             let action = Action::named(action).ok_or_else(|| unknown("action", action, &names))?;
             app.dialog.keymap.bind(key, action);
         }
-        _ if is_rule(line) => add_rule(app, line)?,
-        _ => {
-            let mut names: Vec<&str> = ACTIONS.iter().map(|entry| entry.name).collect();
-            names.extend(COMMANDS.iter().map(|(name, ..)| *name));
-            return Err(unknown("command", name, &names).into());
-        }
+        // `drop when sv_chat` is a rule, `drop 3` a control command.
+        _ if is_rule(line) => match add_rule(app, line) {
+            Err(refused @ Refused::Syntax(_)) => {
+                let command = parse_line(line, shown(app)).map_err(|_| refused)?;
+                app.ask(command)?;
+            }
+            added => added?,
+        },
+        _ => control(app, name, line)?,
+    }
+    Ok(())
+}
+
+/// Sends a control command that is typed as in `teetap ctl`.
+fn control(app: &mut App, name: &str, line: &str) -> Result<(), Refused> {
+    let control = control_commands();
+    if !control.iter().any(|command| command.name == name) {
+        let mut names: Vec<&str> = ACTIONS.iter().map(|entry| entry.name).collect();
+        names.extend(COMMANDS.iter().map(|(name, ..)| *name));
+        let control = control.iter().map(|command| &*command.name);
+        names.extend(control.filter(|name| Action::named(name).is_none()));
+        return Err(unknown("command", name, &names).into());
+    }
+    match parse_line(line, shown(app))? {
+        Command::Rules {
+            change: None | Some(RuleCommand::List),
+        } => app.panes.show(View::Rules),
+        command => app.ask(command)?,
     }
     Ok(())
 }

@@ -12,6 +12,8 @@ mod send;
 mod session;
 mod tour;
 
+use teetap_inspect::control;
+
 use crate::{
     Action,
     app::{
@@ -60,6 +62,8 @@ enum Refused {
     Key(#[from] UnknownKey),
     #[error(transparent)]
     Command(#[from] CommandError),
+    #[error(transparent)]
+    Control(#[from] control::PromptError),
     #[error(transparent)]
     Find(#[from] FindError),
     #[error(transparent)]

@@ -57,7 +57,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, help: &mut Help) 
         } else if row.keys.is_empty() {
             spans = vec![Span::styled(format!(" {} ", row.name), theme.key())];
         }
-        spans.push(Span::raw(row.help));
+        spans.push(Span::raw(&*row.help));
         put(buffer, area, &Line::from(spans));
         if selected == Some(place) {
             buffer.set_style(area, theme.selected(true));
