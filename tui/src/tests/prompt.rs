@@ -24,7 +24,7 @@ fn screen(key: &str) -> App {
     app.answer(&Command::Held { session: None }.into(), Ok(Reply::Held(list)));
     app.sessions.pick(SessionId(1));
     press(&mut app, key);
-    app.orders.take_requests();
+    app.take_requests();
     app.dialog.status = None;
     app
 }
