@@ -131,16 +131,16 @@ impl App {
     /// Sets the byte offset up to which rows were read.
     pub fn set_read(&mut self, offset: u64) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.listed.end = offset;
+            let before = std::mem::replace(&mut timeline.listed.end, offset);
+            self.terminal.changed |= before != offset;
         }
-        self.terminal.changed = true;
     }
 
     /// Sets the state of the reading.
     pub fn set_reading(&mut self, reading: Reading) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.reading = reading;
+            let before = std::mem::replace(&mut timeline.reading, reading);
+            self.terminal.changed |= before != reading;
         }
-        self.terminal.changed = true;
     }
 }

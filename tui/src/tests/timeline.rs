@@ -188,3 +188,21 @@ fn a_run_has_no_time_line() {
         assert!(draw(&mut app, (80, 24)).contains("this is a run"));
     }
 }
+
+#[test]
+fn only_progress_of_the_reading_is_drawn() {
+    let mut app = app();
+    for (offset, reading, is_news) in [
+        (1000, Reading::Ended, false),
+        (1000, Reading::Waiting, true),
+        (1000, Reading::Waiting, false),
+        (900, Reading::Waiting, true),
+        (900, Reading::On, true),
+        (900, Reading::On, false),
+    ] {
+        app.terminal.changed = false;
+        app.set_read(offset);
+        app.set_reading(reading);
+        assert_eq!(app.terminal.changed, is_news, "{offset} {reading:?}");
+    }
+}
