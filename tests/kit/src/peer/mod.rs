@@ -6,8 +6,8 @@
 //! in a packet).
 //!
 //! A peer sends nothing by itself: datagrams are collected in [`Peer::outgoing`], and the caller supplies the time in
-//! microseconds. Call [`Peer::update`] every 10 ms, or at [`Peer::next_update`]. A client starts with
-//! [`Peer::connect`]; a server's ends belong to a [`Server`], one for each client address.
+//! microseconds. Call [`Peer::update`] every 10 ms. A client starts with [`Peer::connect`]; a server's ends belong to a
+//! [`Server`], one for each client address.
 //!
 //! Sources: `network_conn.cpp`, `network_server.cpp`, `network_client.cpp` and `network_token.cpp` of Teeworlds 0.6.4,
 //! 0.6.5, 0.7.5 and of DDNet 16.4 and 20.1.
