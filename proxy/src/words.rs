@@ -8,6 +8,7 @@ pub struct Word<T>(pub T);
 
 #[cfg(feature = "io")]
 pub use serial::{UNKNOWN, seconds, variants};
+#[cfg(feature = "io")]
 pub(crate) use serial::{deserialize, serialize};
 
 #[cfg(feature = "io")]
