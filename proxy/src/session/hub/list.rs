@@ -25,7 +25,7 @@ pub struct Listed {
 impl Hub {
     /// Returns the sessions in the order of their numbers, without candidates.
     #[must_use]
-    pub(crate) fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<Listed> {
         let links = self.sessions.links.values();
         links
             .filter(|link| !link.is_candidate())

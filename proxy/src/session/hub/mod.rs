@@ -117,7 +117,7 @@ impl Hub {
     }
 
     /// Changes the events to emit from now on. The datagrams that are sent do not depend on them.
-    pub(crate) fn watch(&mut self, events: super::Events) {
+    pub fn watch(&mut self, events: super::Events) {
         self.env.out.watch(events);
     }
 
@@ -221,13 +221,13 @@ impl Hub {
 
     /// Removes and returns the entries into the game since the last call. There are none unless a program is
     /// set and decisions are recorded.
-    pub(crate) fn entries(&mut self) -> Vec<GameEntry> {
+    pub fn entries(&mut self) -> Vec<GameEntry> {
         self.env.shared.entries()
     }
 
     /// Returns the rules and link lines with their effects so far.
     #[must_use]
-    pub(crate) fn report(&self) -> Report {
+    pub fn report(&self) -> Report {
         let program = self.env.program.as_ref();
         program
             .map(|program| program.report(&self.env.shared))
