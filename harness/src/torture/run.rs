@@ -128,7 +128,7 @@ impl Plan<'_> {
         proxy.probe()?;
         let (mut client, printed) = self.client(&proxy, is_beside_others)?;
         let mut watched = Watched::default();
-        let mut cause = self.watch(&mut proxy, &mut client, &mut watched, stopper)?;
+        let cause = self.watch(&mut proxy, &mut client, &mut watched, stopper)?;
         proxy.commands().stop(STOPPED);
         let by_signal = (cause == Cause::Stopped).then_some(Signal::TERM);
         let end = client.stop(by_signal)?;
@@ -140,14 +140,7 @@ impl Plan<'_> {
         for seen in &summary.events {
             has_ending |= record(seen, &mut watched);
         }
-        cause = match cause {
-            Cause::Stopped | Cause::Crash => cause,
-            _ if summary.ended.is_none() => Cause::Crash,
-            Cause::Timeout | Cause::Client if has_ending => Cause::Message,
-            // The client ended just when the time was over.
-            Cause::Timeout if !end.is_stopped => Cause::Client,
-            cause => cause,
-        };
+        let cause = cause.confirmed(has_ending, end.is_stopped, summary.ended.is_none());
         if let Some(findings) = &summary.findings {
             watched.judged(findings);
         }

@@ -157,6 +157,23 @@ impl<'a> Tester<'a> {
             jobs: self.jobs,
             each: baseline.median() + self.plan.stay,
         });
+        let (tried, halt) = self.each(cells, &baseline);
+        let halted = match halt {
+            Some(Halt::Failed(error)) => return Err(error),
+            Some(Halt::Gone(why)) => Some(why),
+            Some(Halt::Stopped) => Some("interrupted".to_owned()),
+            None => None,
+        };
+        Ok(Results {
+            baseline,
+            tried,
+            cells: count,
+            halted,
+        })
+    }
+
+    /// Tries cells until all are tried or a reason to halt is found. Returns their results in the order of the cells.
+    fn each(&self, cells: Vec<Cell>, baseline: &Baseline) -> (Vec<CellResult>, Option<Halt>) {
         let cells = Mutex::new(cells.into_iter().enumerate());
         let (tried, halted) = (Mutex::new(Vec::new()), Mutex::new(None));
         let next = || {
@@ -169,7 +186,7 @@ impl<'a> Tester<'a> {
         };
         let work = || {
             while let Some((at, cell)) = next() {
-                match self.cell(cell, &baseline) {
+                match self.cell(cell, baseline) {
                     Ok(cell) => {
                         (self.tell)(Progress::Done(&cell));
                         if let Ok(mut tried) = tried.lock() {
@@ -189,20 +206,10 @@ impl<'a> Tester<'a> {
                 scope.spawn(work);
             }
         });
-        let halted = match halted.into_inner().unwrap_or_default() {
-            Some(Halt::Failed(error)) => return Err(error),
-            Some(Halt::Gone(why)) => Some(why),
-            Some(Halt::Stopped) => Some("interrupted".to_owned()),
-            None => None,
-        };
         let mut tried = tried.into_inner().unwrap_or_default();
         tried.sort_by_key(|(at, _)| *at);
-        Ok(Results {
-            baseline,
-            tried: tried.into_iter().map(|(_, tried)| tried).collect(),
-            cells: count,
-            halted,
-        })
+        let tried = tried.into_iter().map(|(_, tried)| tried).collect();
+        (tried, halted.into_inner().unwrap_or_default())
     }
 
     /// Joins several times without a fault. Returns the baseline and the messages that all logins have.
@@ -366,3 +373,7 @@ impl<'a> Tester<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "tries_tests.rs"]
+mod tests;

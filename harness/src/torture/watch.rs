@@ -73,6 +73,25 @@ pub(super) enum Cause {
     Crash,
 }
 
+impl Cause {
+    /// Returns the cause of the end of a run after its last events are recorded and its client has ended.
+    pub(super) const fn confirmed(
+        self,
+        has_ending: bool,
+        is_client_stopped: bool,
+        has_crashed: bool,
+    ) -> Self {
+        match self {
+            Self::Stopped | Self::Crash => self,
+            _ if has_crashed => Self::Crash,
+            Self::Timeout | Self::Client if has_ending => Self::Message,
+            // The client ended just when the time was over.
+            Self::Timeout if !is_client_stopped => Self::Client,
+            cause => cause,
+        }
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {

@@ -230,3 +230,38 @@ fn the_first_refusal_is_the_limit_unless_the_client_joins() {
     refused.join(&join(0, 1, JoinOutcome::Entered, JoinEnd::Entered));
     assert_eq!(refused.limit(), None);
 }
+
+/// What the last events and the end of the client show overrides what was seen first, unless the matrix was stopped or
+/// the data thread crashed.
+#[test]
+fn a_run_that_ended_just_before_its_timeout_did_not_time_out() {
+    use Cause::{Client, Crash, Message, Stopped, Timeout};
+    for has_ending in [false, true] {
+        for is_stopped in [false, true] {
+            let of_timeout = match (has_ending, is_stopped) {
+                (true, _) => Message,
+                (false, false) => Client,
+                (false, true) => Timeout,
+            };
+            let of_client = if has_ending { Message } else { Client };
+            for (cause, has_crashed, expected) in [
+                (Timeout, false, of_timeout),
+                (Client, false, of_client),
+                (Message, false, Message),
+                (Stopped, false, Stopped),
+                (Crash, false, Crash),
+                (Timeout, true, Crash),
+                (Client, true, Crash),
+                (Message, true, Crash),
+                (Stopped, true, Stopped),
+                (Crash, true, Crash),
+            ] {
+                assert_eq!(
+                    cause.confirmed(has_ending, is_stopped, has_crashed),
+                    expected,
+                    "{cause:?} {has_ending} {is_stopped} {has_crashed}"
+                );
+            }
+        }
+    }
+}
