@@ -1,6 +1,7 @@
 use std::{path::Path, sync::Arc};
 
 use teetap_proxy::io::Ended;
+use teetap_rules::{LineReport, Span, impair::Tally};
 use teetap_wire::Dir;
 
 use super::*;
@@ -183,5 +184,57 @@ fn a_failed_test_has_the_likeliest_reason() {
     assert_eq!(
         why,
         "exit code 139 (SIGSEGV): no datagram came from the command: it has to connect to 127.0.0.1:8304 ({addr}, or {host} and {port})"
+    );
+}
+
+/// A command may browse, or send datagrams that open no session.
+#[test]
+fn a_command_is_silent_if_the_run_received_nothing() {
+    let end = (EndedBy::Timeout, Exit::Ok);
+    for has_command in [false, true] {
+        for [opened, refused, datagrams] in [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]] {
+            let last = Last {
+                cmd: has_command.then(|| cmd(0, false, false)).flatten(),
+                ..Last::default()
+            };
+            let mut summary = summary(end.clone(), last);
+            let mut ended = Ended::default();
+            (ended.stats.opened, ended.stats.refused) = (opened, refused);
+            ended.stats.traffic.c2s.datagrams = datagrams;
+            summary.ended = Some(ended);
+            let is_silent = has_command && [opened, refused, datagrams] == [0; 3];
+            let silent = "no datagram came from the command: it has to connect to 127.0.0.1:8304 ({addr}, or {host} and {port})";
+            assert_eq!(
+                summary.silent_command().as_deref(),
+                is_silent.then_some(silent),
+                "{has_command} {opened} {refused} {datagrams}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_summary_has_each_effect_of_a_link_line() {
+    let mut summary = summary((EndedBy::Timeout, Exit::Ok), Last::default());
+    let mut ended = Ended::default();
+    ended.report.lines = vec![LineReport {
+        id: 0,
+        place: Span::default(),
+        text: "link s2c loss 1%".into(),
+        is_enabled: true,
+        dir: Dir::S2c,
+        tally: Tally {
+            lost: 1,
+            delayed: 2,
+            duplicated: 3,
+            reordered: 4,
+            corrupted: 5,
+        },
+    }];
+    summary.ended = Some(ended);
+    let line: serde_json::Value = serde_json::from_slice(&summary.line()).unwrap();
+    assert_eq!(
+        line["links"].to_string(),
+        r#"[{"corrupted":5,"delayed":2,"dir":"s2c","duplicated":3,"link":"link s2c loss 1%","lost":1,"reordered":4}]"#
     );
 }
