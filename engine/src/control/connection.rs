@@ -440,3 +440,7 @@ fn is_temporary(error: &io::Error) -> bool {
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
     )
 }
+
+#[cfg(test)]
+#[path = "connection_tests.rs"]
+mod tests;
