@@ -1,7 +1,10 @@
 //! Tests of runs, on the loopback interface.
 
 use std::{
+    io::{BufRead as _, BufReader, Write as _},
     net::UdpSocket,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -10,9 +13,10 @@ use teetap_proxy::{
     io::Seen,
     session::{EventKind, Level},
 };
+use tempfile::TempDir;
 
 use super::*;
-use crate::Origin;
+use crate::{Origin, control::Control};
 
 /// DDNet's CONNECT: control flag, no chunks, id 1, magic, no token yet.
 const CONNECT: [u8; 12] = [0x10, 0, 0, 1, b'T', b'K', b'E', b'N', 0xff, 0xff, 0xff, 0xff];
@@ -184,4 +188,151 @@ fn wrong_rules_start_nothing() {
         matches!(error, RunError::Rules(RulesError::Invalid(_))),
         "{error}"
     );
+}
+
+/// A program may stop a run without polling it before.
+#[test]
+fn the_summary_has_the_events_that_were_not_polled() {
+    let (server, client) = (socket(), socket());
+    let run = Builder::new(server.local_addr().unwrap()).start().unwrap();
+    client.send_to(&CONNECT, run.addr()).unwrap();
+    let mut buffer = [0; 1400];
+    server.recv_from(&mut buffer).unwrap();
+    let summary = run.stop("test");
+    let events: Vec<String> = summary
+        .events
+        .iter()
+        .map(|seen| match seen {
+            Seen::Event(decoded) => match &decoded.event.what {
+                EventKind::Datagram(datagram) => format!("{:?} {:?}", datagram.dir, datagram.origin),
+                EventKind::Session(change) => format!("{:?}", change.state),
+                other => format!("{other:?}"),
+            },
+            Seen::Gap(lost) => format!("{lost} lost"),
+        })
+        .collect();
+    // The CONNECT on each leg, and the CLOSE to each peer.
+    let datagrams = ["C2s Peer", "C2s Proxy", "S2c Proxy", "C2s Proxy"];
+    let expected = [&["Opening"][..], &datagrams, &["Closing", "Closed"]].concat();
+    assert_eq!(events, expected);
+}
+
+/// A connection to the control socket of a run.
+struct Script(BufReader<UnixStream>);
+
+impl Script {
+    fn new(path: &Path) -> Self {
+        let stream = crate::control::connect(path, Duration::from_secs(5)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        Self(BufReader::new(stream))
+    }
+
+    fn send(&mut self, line: &str) {
+        self.0.get_mut().write_all(line.as_bytes()).unwrap();
+    }
+
+    /// Returns the next line that contains `part`.
+    fn line(&mut self, part: &str) -> String {
+        let mut line = String::new();
+        while !line.contains(part) {
+            line.clear();
+            assert!(self.0.read_line(&mut line).unwrap() > 0, "no line has {part}");
+        }
+        line
+    }
+}
+
+/// Starts a run with a control socket.
+fn controlled(builder: Builder) -> (Run, Control, TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.sock");
+    let builder = builder.control(Socket::bind(&path).unwrap());
+    let mut run = builder.start().unwrap();
+    let control = run.serve(Vec::new()).unwrap().unwrap();
+    (run, control, folder, path)
+}
+
+#[test]
+fn connections_and_subscribers_are_counted_apart() {
+    let server = socket();
+    let (_run, _control, _folder, path) = controlled(Builder::new(server.local_addr().unwrap()));
+    let mut scripts: Vec<Script> = Vec::new();
+    for (connections, subscribers) in [(1, 0), (2, 1), (3, 1), (4, 2)] {
+        scripts.push(Script::new(&path));
+        let script = scripts.last_mut().unwrap();
+        if connections % 2 == 0 {
+            script.send("{\"id\":1,\"cmd\":\"subscribe\"}\n");
+            script.line("\"id\":1");
+        }
+        script.send("{\"id\":2,\"cmd\":\"stats\"}\n");
+        let line = script.line("\"id\":2");
+        let counts = format!("\"connections\":{connections},\"subscribers\":{subscribers}");
+        assert!(line.contains(&counts), "{line}");
+    }
+}
+
+/// Secrets are hidden from subscribers unless the run shows them.
+#[test]
+fn the_control_socket_shows_secrets_only_on_request() {
+    // A CONNECT of 0.6 without a token, its answer, and `rcon_auth` in the vital chunk 1.
+    let (connect, accept) = ([0x10, 0, 0, 1], [0x10, 0, 0, 2]);
+    let login = b"\x00\x00\x01\x40\x0b\x01\x25\0hunter2\0\x01";
+    for (secrets, password) in [
+        (None, "•••"),
+        (Some(Secrets::Hide), "•••"),
+        (Some(Secrets::Show), "hunter2"),
+    ] {
+        let (server, client) = (socket(), socket());
+        let mut builder = Builder::new(server.local_addr().unwrap());
+        if let Some(secrets) = secrets {
+            builder = builder.secrets(secrets);
+        }
+        let (run, _control, _folder, path) = controlled(builder);
+        let mut script = Script::new(&path);
+        script.send("{\"id\":1,\"cmd\":\"subscribe\",\"filter\":\"rcon_auth\"}\n");
+        script.line("\"id\":1");
+        let mut buffer = [0; 1400];
+        client.send_to(&connect, run.addr()).unwrap();
+        let (_, from) = server.recv_from(&mut buffer).unwrap();
+        server.send_to(&accept, from).unwrap();
+        client.recv_from(&mut buffer).unwrap();
+        client.send_to(login, run.addr()).unwrap();
+        let line = script.line("rcon_auth");
+        assert!(
+            line.contains(&format!("\"password\":\"{password}\"")),
+            "{secrets:?}: {line}"
+        );
+    }
+}
+
+/// The journal has the entries of clients into the game, whether or not rules observe the messages of clients.
+#[test]
+fn the_journal_has_the_entries_into_the_game_under_any_rules() {
+    // A CONNECT of 0.6 without a token, its answer, and `enter_game` in the vital chunk 1.
+    let (connect, accept) = ([0x10, 0, 0, 1], [0x10, 0, 0, 2]);
+    let enter = b"\x00\x00\x01\x40\x01\x01\x1f";
+    for rules in ["", "drop when sv_chat", "drop when cl_say", "link s2c loss 1%"] {
+        let (server, client) = (socket(), socket());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let builder = Builder::new(server.local_addr().unwrap()).rules(rules);
+        let journal = LogFile {
+            path: path.clone(),
+            version: "1",
+        };
+        let mut run = builder.journal(journal).start().unwrap();
+        let mut buffer = [0; 1400];
+        client.send_to(&connect, run.addr()).unwrap();
+        let (_, from) = server.recv_from(&mut buffer).unwrap();
+        server.send_to(&accept, from).unwrap();
+        client.recv_from(&mut buffer).unwrap();
+        client.send_to(enter, run.addr()).unwrap();
+        let (len, _) = server.recv_from(&mut buffer).unwrap();
+        assert_eq!(buffer[..len], *enter, "{rules}");
+        run.commands().stop("test");
+        assert!(run.join().is_some(), "the data thread crashed");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let entries = text.lines().filter(|line| line.contains("\"entered_us\":"));
+        assert_eq!(entries.count(), 1, "{rules}: {text}");
+    }
 }
