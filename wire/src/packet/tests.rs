@@ -263,6 +263,49 @@ fn rewritten_ddnet_stream_grows_into_the_clear_form() {
     assert_eq!(out, [&hex("000001")[..], &payload, &[0; 4]].concat());
 }
 
+/// A stream whose bits end on a byte boundary shows how its sender ends streams. The new token has the same bytes in
+/// another order, so that the rewritten stream ends on a byte boundary, too.
+#[test]
+fn a_rewritten_stream_ends_as_its_bytes_show_or_as_usual() {
+    use Trailing::{Always, WhenPartial};
+    let (own, new) = (token("01020304"), token("04030201"));
+    let mut shown = 0;
+    for len in 0..200 {
+        let payload: Vec<u8> = (0..len).map(|at| [0, 0x40, 7][at % 3]).collect();
+        for form in [Always, WhenPartial] {
+            let write_with = |token, form| {
+                let (mut out, header) = (Vec::new(), header(5, "00000000"));
+                let header = Header {
+                    token: Some(token),
+                    ..header
+                };
+                write(Proto::Ddnet, &header, &payload, Some(form), &mut out);
+                out
+            };
+            let datagram = write_with(own, form);
+            let Some(inflated) = parsed(Proto::Ddnet, &datagram, |packet| packet.inflated) else {
+                continue;
+            };
+            shown += usize::from(inflated.trailing.is_some());
+            for usual in [Always, WhenPartial] {
+                let change = Rewrite {
+                    token: Some(new),
+                    ack: Seq::new(5),
+                    resend: false,
+                    usual,
+                };
+                let mut out = Vec::new();
+                parsed(Proto::Ddnet, &datagram, |packet| {
+                    rewrite(packet, &datagram, change, &mut out)
+                });
+                let expected = write_with(new, inflated.trailing.unwrap_or(usual));
+                assert_eq!(out, expected, "{len} bytes, {form:?}, usually {usual:?}");
+            }
+        }
+    }
+    assert!(shown > 20, "{shown} streams end on a byte boundary");
+}
+
 #[test]
 fn rewrite_keeps_ignored_bytes() {
     let new = Some(token("01020304"));

@@ -298,6 +298,34 @@ fn secrets_are_dots() {
     );
 }
 
+/// Servers skip blanks around the name of a chat command, and the case of its letters.
+#[test]
+fn the_arguments_of_a_command_are_secret_however_its_name_is_written() {
+    let command = game(Proto::V7, "cl_command");
+    for (name, is_secret) in [
+        ("login", true),
+        ("LogIn", true),
+        (" login", true),
+        ("   login", true),
+        ("login  ", true),
+        (" \u{200b}\u{2800} LOGIN ", true),
+        ("", false),
+        (" ", false),
+        ("logi", false),
+        ("logins", false),
+        ("log in", false),
+        ("x login", false),
+    ] {
+        let data = [b"\x4e", name.as_bytes(), b"\0me pw\0"].concat();
+        let mut decoded = Decoded::new();
+        decoded.read(command, &data, 1);
+        let arguments = decoded.find(&command.path("arguments").unwrap()).unwrap();
+        let secret = decoded.view().secret(command, arguments, Source::Bytes(&data));
+        let secret = secret.map(|range| &data[range]);
+        assert_eq!(secret, is_secret.then_some(&b"me pw"[..]), "{name:?}");
+    }
+}
+
 #[test]
 fn nothing_reaches_a_terminal() {
     let chat = game(Proto::V6, "sv_chat");

@@ -85,3 +85,40 @@ fn encode(def: Option<&Def>, fields: Vec<(&str, Datum)>) -> Result<Vec<u8>, TooL
         .map_err(|_| TooLarge)?;
     Ok(message)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::snap::ItemKey;
+
+    /// The number of messages follows from the number of bytes: 0 bytes have one message, too. More than
+    /// [`MAX_PARTS`] parts cannot be sent.
+    #[test]
+    fn a_snapshot_has_as_many_parts_as_its_bytes_need() {
+        for proto in Proto::ALL {
+            let writer = Writer::new(Registry::builtin(), proto);
+            let (mut world, mut counts) = (Snapshot::new(), Vec::new());
+            // Each item has about 300 bytes.
+            for id in 0..220 {
+                let mut data = Vec::new();
+                world.delta(&Snapshot::new(), writer.sizes(), &mut data).unwrap();
+                let expected = match data.len().div_ceil(PART) {
+                    count @ 0..=MAX_PARTS => Ok(count.max(1)),
+                    _ => Err(TooLarge),
+                };
+                let sent = writer.messages(5, -1, &Snapshot::new(), &world);
+                assert_eq!(
+                    sent.map(|messages| messages.len()),
+                    expected,
+                    "{proto}: {id} items"
+                );
+                counts.push(expected);
+                let key = ItemKey { kind: 60, id };
+                world.insert(key, &[i32::MAX; 60]).unwrap();
+            }
+            counts.dedup();
+            let all: Vec<_> = (1..=MAX_PARTS).map(Ok).chain([Err(TooLarge)]).collect();
+            assert_eq!(counts, all, "{proto}");
+        }
+    }
+}

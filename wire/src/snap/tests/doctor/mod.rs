@@ -5,6 +5,7 @@
     reason = "the numbers are small, or are cut on purpose"
 )]
 
+mod alike;
 mod fault;
 mod sent;
 mod single;
