@@ -402,3 +402,81 @@ fn reach_is_small() {
     let (filter, _) = Filter::parse("sv_chat and s2c", Registry::builtin()).unwrap();
     assert!(filter.reach().dir(Proto::V7, Dir::S2c) && !filter.reach().dir(Proto::V7, Dir::C2s));
 }
+
+/// A message with an unknown UUID has the definition of the envelope, so the definition does not decide.
+#[test]
+fn messages_with_unknown_uuids_are_in_reach() {
+    let uuid = "12810e1f-a1db-3378-b4fb-164ed6505926";
+    let case = |class, name: Option<&str>| {
+        let mut case = chat("x");
+        case.class = Some(class);
+        case.def = name.map(|name| {
+            let mut defs = Registry::builtin().named(Proto::Ddnet, Some(class), name);
+            defs.next().unwrap()
+        });
+        case
+    };
+    let cases = [
+        case(Class::System, Some("ex")),
+        case(Class::Game, Some("ex")),
+        case(Class::System, None),
+        case(Class::Game, None),
+        case(Class::Game, Some("sv_chat")),
+    ];
+    for (text, expected) in [
+        (format!("sys.ex.{uuid}"), [true, false, true, false, false]),
+        (format!("not sys.ex.{uuid}"), [true; 5]),
+        (format!("game.ex.{uuid}"), [false, true, false, true, false]),
+        ("sys.0".to_owned(), [true, false, true, false, false]),
+        ("not sys.0".to_owned(), [true; 5]),
+        ("sys".to_owned(), [true, false, true, false, false]),
+        ("not game".to_owned(), [true, false, true, false, false]),
+    ] {
+        let (filter, _) = Filter::parse(&text, Registry::builtin()).unwrap();
+        let found = cases.each_ref().map(|case| {
+            let evaluated = Evaluated::new(case);
+            let subject = teetap_rules::Facts::subject(&evaluated);
+            filter.reach().message(case.proto, case.dir, &subject)
+        });
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+/// The age of a session, its player and its round trips depend on messages before the current one, which memories
+/// (`seen`, `count`, `since`) record by themselves.
+#[test]
+fn facts_of_the_whole_session_need_its_history() {
+    for (text, needs) in [
+        ("t > 5s", true),
+        ("5s < t", true),
+        ("t + 1s > 5s", true),
+        ("1s + t > 5s", true),
+        ("1s + (2s - t) > 5s", true),
+        ("-t < 5s", true),
+        ("t in {1s..5s}", true),
+        ("not t > 5s", true),
+        ("c2s and (vital or t > 5s)", true),
+        ("sess.name == \"x\"", true),
+        ("\"x\" == sess.name", true),
+        ("sv_chat.message contains sess.name", true),
+        ("len(sess.name) > 1", true),
+        ("1 + len(sess.name) > 1", true),
+        ("sess.rtt > 5ms", true),
+        ("c2s and vital", false),
+        ("sv_chat.team + 1 > 1 + 2", false),
+        ("-sv_chat.team > 1", false),
+        ("len(sv_chat.message) > 1", false),
+        ("sv_chat.message contains \"x\"", false),
+        ("sess.id == 1", false),
+        ("pkt.size > 1 and n > 3", false),
+        (
+            "since(sv_chat) > 5s or seen(sv_chat) or count(sv_chat) > 1",
+            false,
+        ),
+    ] {
+        match Filter::parse(text, Registry::builtin()) {
+            Ok((filter, _)) => assert_eq!(filter.needs_history(), needs, "{text}"),
+            Err(errors) => panic!("{text}: {errors:?}"),
+        }
+    }
+}

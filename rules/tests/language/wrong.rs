@@ -214,3 +214,29 @@ fn statements() {
         insta::assert_snapshot!("statements", messages);
     });
 }
+
+/// An index is refused at both words of a fact.
+#[test]
+fn no_fact_is_a_list() {
+    for fact in [
+        "pkt.size",
+        "pkt.ack",
+        "sess.id",
+        "sess.rtt",
+        "snap.tick",
+        "snap.parts",
+    ] {
+        let (head, name) = fact.split_once('.').unwrap();
+        for text in [format!("{head}[1].{name} > 1"), format!("{head}.{name}[1] > 1")] {
+            let errors = Filter::parse(&text, Registry::builtin()).map(|_| ()).unwrap_err();
+            let lines: Vec<String> = errors
+                .iter()
+                .map(|error| {
+                    let rendered = error.render("filter", &text, Style::Plain);
+                    rendered.lines().next().unwrap_or_default().to_owned()
+                })
+                .collect();
+            assert_eq!(lines, [format!("error[E111]: `{fact}` is not a list")], "{text}");
+        }
+    }
+}
