@@ -2,14 +2,14 @@
 
 use std::{fs, io::BufReader};
 
-use teetap_inspect::{jsonl::Lines, recording::Item};
+use teetap_inspect::recording::Item;
 use teetap_proxy::{
     io::Seen,
     session::{Event, EventKind},
 };
 
 use super::*;
-use crate::{Playback, Run, Target};
+use crate::{Run, Target, reading::Recording};
 
 fn places(bytes: &[u8], format: Format, step: u64) -> Vec<IndexedPlace> {
     let mut index = Index::new(bytes, format);
@@ -22,38 +22,27 @@ fn places(bytes: &[u8], format: Format, step: u64) -> Vec<IndexedPlace> {
     places
 }
 
-/// Returns the events from a place on.
-fn events(bytes: &[u8], format: Format, place: &IndexedPlace) -> Vec<Event> {
+/// Returns the items from a place on.
+fn items(bytes: &[u8], place: &IndexedPlace) -> Vec<Item> {
     let input = BufReader::new(place.open(Cursor::new(bytes)).unwrap());
-    let mut events = Vec::new();
-    let mut add = |item: Option<Item>| match item {
-        Some(Item::Event(event)) => {
-            events.push(event);
-            true
-        }
-        Some(_) => true,
-        None => false,
-    };
-    match format {
-        Format::JsonLines => {
-            let mut lines = Lines::new(input);
-            while add(lines.read().unwrap()) {}
-        }
-        Format::Pcap => {
-            let mut playback = Playback::pcap(input).unwrap().after(place.packets);
-            while add(playback.read().unwrap()) {}
-        }
-        Format::PcapNg => {
-            let mut playback = Playback::pcapng(input).after(place.packets);
-            while add(playback.read().unwrap()) {}
-        }
-    }
-    events
+    let mut recording = Recording::after(place.packets, input).unwrap();
+    std::iter::from_fn(|| recording.read().unwrap()).collect()
+}
+
+/// Returns the events from a place on.
+fn events(bytes: &[u8], place: &IndexedPlace) -> Vec<Event> {
+    let items = items(bytes, place).into_iter();
+    items
+        .filter_map(|item| match item {
+            Item::Event(event) => Some(event),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Checks that reading from each place returns the last events of the recording. `shown` formats the compared events.
 fn check(bytes: &[u8], format: Format, step: u64, shown: impl Fn(&Event) -> Option<String>) {
-    let all: Vec<String> = events(bytes, format, &IndexedPlace::start())
+    let all: Vec<String> = events(bytes, &IndexedPlace::start())
         .iter()
         .filter_map(&shown)
         .collect();
@@ -61,7 +50,7 @@ fn check(bytes: &[u8], format: Format, step: u64, shown: impl Fn(&Event) -> Opti
     assert!(places.len() > 10, "{} places", places.len());
     let mut before = all.len() + 1;
     for place in &places {
-        let rest: Vec<String> = events(bytes, format, place).iter().filter_map(&shown).collect();
+        let rest: Vec<String> = events(bytes, place).iter().filter_map(&shown).collect();
         assert!(
             !rest.is_empty() && rest.len() < before,
             "{format:?} from {}",
@@ -103,26 +92,55 @@ fn two_runs_in_a_file_have_their_own_headers() {
     assert!(places.iter().any(|place| place.offset > half + 8000));
 }
 
-#[test]
-fn json_lines_are_read_from_each_place() {
+/// Returns a recording of the example's events as a run with this seed. The name of the file decides its format.
+fn recorded(file: &str, seed: u64) -> Vec<u8> {
     let run = Run {
         version: "1".to_owned(),
-        wall: 1,
-        seed: 2,
+        wall: 1_000_000_000 * seed,
+        seed,
         target: "a".to_owned(),
         server: ([127, 0, 0, 1], 1).into(),
         listen: ([127, 0, 0, 1], 2).into(),
     };
-    let mut encoder = Target::parse("a.jsonl").unwrap().encoder(run);
+    let mut encoder = Target::parse(file).unwrap().encoder(run);
     let mut bytes = Vec::new();
     encoder.start(&mut bytes);
     let mut decoder = teetap_inspect::Decoder::new(teetap_wire::def::Registry::builtin());
-    for event in events(&own(), Format::PcapNg, &IndexedPlace::start()) {
+    for event in events(&own(), &IndexedPlace::start()) {
         let at = event.at;
         let decoded = Arc::new(decoder.decode(event));
         encoder.seen(&Seen::Event(decoded), at, &mut bytes);
     }
-    check(&bytes, Format::JsonLines, 9000, whole);
+    bytes
+}
+
+#[test]
+fn json_lines_are_read_from_each_place() {
+    check(&recorded("a.jsonl", 2), Format::JsonLines, 9000, whole);
+}
+
+/// A reader starts each place with the header of the run to which the place belongs.
+#[test]
+fn each_place_has_the_header_of_its_run() {
+    for (file, format) in [("a.jsonl", Format::JsonLines), ("a.pcapng", Format::PcapNg)] {
+        let runs = [2, 3, 4].map(|seed| recorded(file, seed));
+        let all = runs.concat();
+        let start = |bytes: &[u8], place: &IndexedPlace| {
+            let items = items(bytes, place);
+            let mut starts = items.iter().filter(|item| matches!(item, Item::Start { .. }));
+            starts.next().map(|start| format!("{start:?}"))
+        };
+        let starts = runs.each_ref().map(|run| start(run, &IndexedPlace::start()));
+        assert!(starts[0].is_some() && starts[0] != starts[1] && starts[1] != starts[2]);
+        let mut seen = [0; 3];
+        for place in places(&all, format, 9000) {
+            let ends = [runs[0].len(), runs[0].len() + runs[1].len()];
+            let run = ends.iter().filter(|end| place.offset >= **end as u64).count();
+            assert_eq!(start(&all, &place), starts[run], "{file} at {}", place.offset);
+            seen[run] += 1;
+        }
+        assert!(seen.iter().all(|count| *count > 3), "{file}: {seen:?} places");
+    }
 }
 
 #[test]

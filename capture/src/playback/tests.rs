@@ -85,6 +85,13 @@ impl File {
         });
     }
 
+    /// Appends an interface with a name.
+    fn named(&mut self, name: &str) {
+        self.block(1, |file| {
+            file.u16(1).u16(0).u32(0).option(2, name.as_bytes());
+        });
+    }
+
     fn packet(&mut self, interface: u32, units: u64, frame: &[u8]) {
         let length = u32::try_from(frame.len()).unwrap();
         self.block(6, |file| {
@@ -215,6 +222,45 @@ fn one_session_is_the_same_in_every_file() {
             u64::try_from((u128::from(time) << 30) / u128::from(second)).unwrap()
         }));
         assert_eq!(items.len(), expected.len());
+    }
+}
+
+/// Each leg has every datagram. Without teetap's options, only the packets of the client leg are read.
+#[test]
+fn a_recording_that_another_program_wrote_anew_is_read_from_its_client_leg() {
+    let (client, server) = ("teetap client leg", "teetap server leg");
+    for is_big in [false, true] {
+        for names in [
+            [client, server],
+            [server, client],
+            ["eth0", server],
+            [client, "eth0"],
+        ] {
+            // Packets that are not read count in the number of the frame, too.
+            let file = |names: [&str; 2], unread: Option<&str>| {
+                let mut file = File::new(is_big);
+                file.section();
+                names.iter().for_each(|name| file.named(name));
+                for (time, frame) in frames() {
+                    for (interface, name) in (0..).zip(names) {
+                        let is_read = unread != Some(name);
+                        file.packet(interface, time / 1000, if is_read { &frame } else { &[] });
+                    }
+                }
+                play_bytes(&file.bytes)
+            };
+            let (items, error, tally) = file(names, None);
+            assert!(error.is_none(), "{error:?}");
+            let left_out = names.contains(&server).then_some(server);
+            let (expected, ..) = file(
+                names.map(|name| if Some(name) == left_out { name } else { "eth1" }),
+                left_out,
+            );
+            assert!(items == expected, "{names:?}");
+            let count = frames().len() as u64;
+            let doubled = if left_out.is_some() { count } else { 0 };
+            assert_eq!((tally.packets, tally.doubled), (2 * count, doubled), "{names:?}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of acks in recorded sessions, and of recordings that lack datagrams.
 
 use teetap_inspect::{Decoder, Style, jsonl};
-use teetap_wire::{Flags, Packet, Scratch, def::Registry};
+use teetap_wire::{Flags, def::Registry};
 
 use super::*;
 

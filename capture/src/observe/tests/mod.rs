@@ -6,8 +6,11 @@ mod odd;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use teetap_kit::capture;
-use teetap_wire::{Code, Proto};
+use teetap_kit::{
+    capture,
+    codec::{Variant, control},
+};
+use teetap_wire::{Code, Packet, Proto, Scratch};
 
 use super::*;
 use teetap_proxy::session::{EventKind, Notice, State};
@@ -276,6 +279,39 @@ fn a_wrong_token_is_marked() {
         .map(|event| event.at.0 / 1000)
         .collect();
     assert_eq!(marked, [middle as u64]);
+}
+
+/// A receiver ignores a CLOSE with a wrong token or without one, so anybody may have sent it.
+#[test]
+fn a_close_with_a_wrong_token_ends_no_session() {
+    for (name, variant, proto) in [
+        ("tw07-session", Variant::V7, V7),
+        ("tw06-session", Variant::V65, V65),
+        ("dd-session", Variant::Ddnet, DD),
+    ] {
+        let mut datagrams = only_session(name);
+        datagrams.truncate(datagrams.len() / 2);
+        for is_client in [false, true] {
+            let mut scratch = Scratch::new();
+            let last = datagrams
+                .iter()
+                .rfind(|(from_client, _)| *from_client == is_client);
+            let header = Packet::parse(proto, &last.unwrap().1, &mut scratch)
+                .unwrap()
+                .header;
+            let own = header.token.unwrap().0;
+            let mut wrong = own;
+            wrong[3] ^= 1;
+            for (token, state) in [(own, State::Closed), (wrong, State::Online)] {
+                let close = control::close(variant, header.ack.get(), Some(token), "bye");
+                let mut closed = datagrams.clone();
+                closed.push((is_client, close));
+                let (events, _) = observe(script(&closed, 0, 0));
+                let last = states(&events).last().copied();
+                assert_eq!(last, Some((1, state)), "{name} {is_client} {token:02x?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -316,6 +316,68 @@ fn every_kind_of_field_can_be_secret() {
     assert_eq!(scrubber.tally().secrets, 14);
 }
 
+/// A secret may occur in other texts, of a rule for example. Values that stay if texts are kept are no secrets.
+#[test]
+fn a_secret_of_a_message_is_replaced_in_all_texts() {
+    let registry = Registry::with(
+        "test.tw",
+        "for ddnet\nsystem 100 odd c2s\n  number  decstr secret\n",
+    );
+    let registry = registry.map_err(|errors| format!("{errors:?}")).unwrap();
+    let registry: &'static Registry = Box::leak(Box::new(registry));
+    let number = [&[0x89, 0x03][..], b"7755\0"].concat();
+    let of = |name, field, value| message(Proto::Ddnet, name, &[(field, value)]);
+    for (data, text, wanted) in [
+        (
+            of("rcon_auth", "password", "hunter2"),
+            "say hunter2!",
+            "say *******!",
+        ),
+        (of("cl_say", "message", "/timeout abcd"), "say abcd!", "say ****!"),
+        (number, "say 7755!", "say ****!"),
+        (of("cl_say", "message", "hunter2"), "say hunter2!", "say hunter2!"),
+        (of("cl_start_info", "name", "alice"), "say alice!", "say alice!"),
+    ] {
+        let keep = Keep {
+            unknown: false,
+            text: true,
+        };
+        let mut scrubber = Scrubber::new(registry, keep);
+        assert_eq!(scrubber.of_others(text), text);
+        chunk(&mut scrubber, Proto::Ddnet, Dir::C2s, &data);
+        assert_eq!(scrubber.of_others(text), wanted, "{data:02x?}");
+    }
+}
+
+/// The definitions may be written by another person than the recording.
+#[test]
+fn own_definitions_take_no_secret_out_of_a_message() {
+    for (fields, unknown) in [
+        ("", true),
+        ("  name  str\n", true),
+        ("  name  str\n", false),
+        ("  name  str\n  password  str\n", true),
+        ("  number  int\n", true),
+    ] {
+        let text = format!("for ddnet\nsystem 18 rcon_auth c2s\n{fields}");
+        let registry = Registry::with("test.tw", &text);
+        let registry = registry.map_err(|errors| format!("{text}: {errors:?}")).unwrap();
+        let keep = Keep { unknown, text: true };
+        let mut scrubber = Scrubber::new(Box::leak(Box::new(registry)), keep);
+        let given = message(
+            Proto::Ddnet,
+            "rcon_auth",
+            &[("name", "alice"), ("password", "hunter2")],
+        );
+        let scrubbed = chunk(&mut scrubber, Proto::Ddnet, Dir::C2s, &given);
+        assert_eq!(scrubbed.len(), given.len(), "{fields}");
+        for secret in [&b"alice"[..], b"hunter2"] {
+            let is_left = scrubbed.windows(secret.len()).any(|part| part == secret);
+            assert!(!is_left, "{fields}: {scrubbed:02x?}");
+        }
+    }
+}
+
 #[test]
 fn what_is_not_known_is_replaced_unless_it_is_to_stay() {
     let uuid = [&[0x01][..], &[0x77; 16]].concat();
