@@ -61,3 +61,20 @@ pub fn raise_file_limit() -> std::io::Result<()> {
     setrlimit(Resource::Nofile, limit)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_open_files_is_raised_to_its_maximum() {
+        let mut limit = getrlimit(Resource::Nofile);
+        let maximum = limit.maximum;
+        // Other tests of this process may need some files.
+        limit.current = Some(maximum.unwrap_or(1024).min(1024) - 1);
+        setrlimit(Resource::Nofile, limit).unwrap();
+        raise_file_limit().unwrap();
+        let limit = getrlimit(Resource::Nofile);
+        assert_eq!((limit.current, limit.maximum), (maximum, maximum));
+    }
+}

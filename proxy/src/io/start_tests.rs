@@ -2,7 +2,13 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 
-use std::{net::UdpSocket, sync::Arc, thread, time::Duration};
+use std::{
+    io,
+    net::UdpSocket,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use teetap_rules::{Decide, Interest, Logic, Message, Opening, Program, RuleId, Shared, Verdict};
 use teetap_wire::def::Registry;
@@ -10,7 +16,7 @@ use teetap_wire::def::Registry;
 use super::*;
 use crate::{
     io::{Raw, Seen},
-    session::{Event, EventKind},
+    session::{Event, EventKind, Notice, SessionId},
 };
 
 /// A 0.6 server browser request, and an answer to it.
@@ -108,6 +114,34 @@ fn a_server_that_is_not_there_yet_ends_nothing() {
     proxy.commands().stop("");
     let ended = proxy.join().unwrap();
     assert!(ended.counters.errors > 0, "{ended:?}");
+}
+
+/// The kernel reports the ICMP error of a server's port to the socket of the session.
+#[test]
+fn a_closed_port_of_the_server_is_reported_to_its_session() {
+    let (first, client, bus) = (socket(), socket(), Bus::new());
+    let target = first.local_addr().unwrap();
+    drop(first);
+    let mut watcher = bus.watch();
+    let proxy = start(target, &bus);
+    // A CONNECT of 0.6 without a token.
+    client.send_to(&[0x10, 0, 0, 1], proxy.addr).unwrap();
+    let end = Instant::now() + Duration::from_secs(10);
+    let reported = loop {
+        assert!(Instant::now() < end, "nothing is reported");
+        let Some(seen) = watcher.poll() else {
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        };
+        let Seen::Event(event) = seen else {
+            panic!("{seen:?}");
+        };
+        if let EventKind::Notice(Notice::UpstreamUnreachable { error }) = &event.what {
+            break (event.session, error.to_string());
+        }
+    };
+    let refused = io::Error::from(rustix::io::Errno::CONNREFUSED).to_string();
+    assert_eq!(reported, (Some(SessionId(1)), refused));
 }
 
 #[test]

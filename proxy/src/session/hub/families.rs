@@ -128,3 +128,64 @@ impl Hub {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row: the families that the server of the first listen socket speaks, and what is known about it:
+    /// both, only 0.6, only 0.7, keeps tokens, the only family for a client of 0.6 and for one of 0.7.
+    #[test]
+    fn only_the_families_of_the_first_server_are_known() {
+        let (yes, no) = (Some(true), Some(false));
+        let (six, seven) = (Some(Family::Six), Some(Family::Seven));
+        for (speaks, expected) in [
+            ((None, None), (false, false, false, true, None, None)),
+            ((yes, None), (false, false, false, true, None, None)),
+            ((None, yes), (false, false, false, true, None, None)),
+            ((no, no), (false, false, false, true, None, None)),
+            ((yes, yes), (true, false, false, true, None, None)),
+            ((yes, no), (false, true, false, true, None, six)),
+            ((no, yes), (false, false, true, false, seven, None)),
+        ] {
+            let mut families = Families::default();
+            let (six, seven) = speaks;
+            families.speaks.learn(Speaks { six, seven });
+            let known = |listener| {
+                (
+                    families.are_both(listener),
+                    families.is_only(listener, Family::Six),
+                    families.is_only(listener, Family::Seven),
+                    families.keep_tokens(listener),
+                    families.other_than(listener, Family::Six),
+                    families.other_than(listener, Family::Seven),
+                )
+            };
+            assert_eq!(known(ListenerId::FIRST), expected, "{speaks:?}");
+            let unknown = (false, false, false, true, None, None);
+            assert_eq!(known(ListenerId(1)), unknown, "{speaks:?} behind a redirect");
+        }
+    }
+
+    /// Answers of servers to which redirects lead say nothing about the first server.
+    #[test]
+    fn only_answers_of_the_first_server_are_recorded() {
+        for (listener, is_recorded) in [(ListenerId::FIRST, true), (ListenerId(1), false)] {
+            for (proto, family) in [
+                (Proto::V6, Family::Six),
+                (Proto::V65, Family::Six),
+                (Proto::Ddnet, Family::Six),
+                (Proto::V7, Family::Seven),
+            ] {
+                let mut families = Families::default();
+                families.speaks.learn(Speaks {
+                    six: Some(false),
+                    seven: Some(false),
+                });
+                families.answered(listener, proto);
+                let is_only = families.is_only(ListenerId::FIRST, family);
+                assert_eq!(is_only, is_recorded, "{listener:?} {proto:?}");
+            }
+        }
+    }
+}
