@@ -5,10 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use teetap_kit::{
     codec::{Chunk, Datagram, NO_TOKEN, Token, Variant, control, open},
     link::SECOND,
-    world::{Place, World},
+    rules::compiled,
+    world::{Place, World, client_addr},
 };
-use teetap_proxy::session::{EventKind, Notice, Origin, State, UpstreamId};
-use teetap_wire::{Proto, Side};
+use teetap_proxy::session::{EventKind, Input, Notice, Origin, State, UpstreamId};
+use teetap_wire::{Dir, Proto, Side};
 
 use crate::stage::{Pair, Stage, pair};
 
@@ -269,6 +270,60 @@ fn an_answer_without_a_session_is_good_for_up_to_20_seconds() {
             let session = stage.world.hub().unwrap().session_of(addr);
             assert_eq!(session.is_some(), is_good, "{variant:?} {late} {wait}");
         }
+    }
+}
+
+/// A rule that closes the session also discards the packets that wait for the server's answer.
+#[test]
+fn nothing_that_waits_is_handled_after_a_close() {
+    for (source, expected) in [
+        ("log when c2s and vital", 2),
+        ("log, close \"no\" when c2s and vital", 1),
+    ] {
+        let mut stage = deaf(pair(Variant::Ddnet, Variant::Ddnet));
+        let addr = address(4, 0);
+        let (token, first) = answered(&mut stage, addr, Variant::Ddnet);
+        let program = compiled(source).unwrap();
+        stage.world.input(Input::Program(Some(program)));
+        stage.world.stranger_sends(addr, &first);
+        let more = vec![Chunk::new(Some(2), b"more".to_vec())];
+        let more = Datagram::of_chunks(Variant::Ddnet, 0, token, more).build();
+        stage.world.stranger_sends(addr, &more);
+        let upstream = upstream(&stage);
+        let begun = stage.world.events.len();
+        let accept = control::connect_accept(Variant::Ddnet, NO_TOKEN, GIVEN);
+        stage.world.server_sends(upstream, &accept);
+        let packets = stage.world.events.iter().skip(begun).filter(|event| {
+            matches!(&event.what, EventKind::Datagram(datagram)
+                if datagram.origin == Origin::Peer && datagram.dir == Dir::C2s)
+        });
+        assert_eq!(packets.count(), expected, "{source}");
+    }
+}
+
+/// A first packet without a token may be forged. It opens a session only for an address that has none.
+#[test]
+fn a_first_packet_without_a_token_replaces_no_session() {
+    let mut stage = Stage::joined(pair(Variant::Ddnet, Variant::Ddnet), 1);
+    // The server answers a client without tokens.
+    connect(&mut stage.world, address(5, 0), Variant::V6);
+    stage.run(SECOND);
+    let addr = address(4, 0);
+    let (_, first) = answered(&mut stage, addr, Variant::V6);
+    let player = stage.session();
+    assert!(player.is_some());
+    let other = address(6, 0);
+    let session_of = |stage: &mut Stage, addr| stage.world.hub().unwrap().session_of(addr);
+    stage.world.stranger_sends(client_addr(0), &first);
+    let session = stage.session();
+    stage.equal(session, player, "the session of the player");
+    stage.run(SECOND);
+    let (session, is_online) = (stage.session(), stage.client().is_online());
+    stage.equal((session, is_online), (player, true), "a second later");
+    for addr in [addr, other] {
+        stage.world.stranger_sends(addr, &first);
+        let session = session_of(&mut stage, addr);
+        stage.check(session.is_some(), addr);
     }
 }
 

@@ -212,6 +212,27 @@ fn the_lone_accept_is_repaired_only_if_that_is_requested() {
     stage.equal(stage.count(Place::ToServer, control::ACCEPT), 1, "ACCEPT");
 }
 
+/// A second ACCEPT, or one behind a message of the client, would reset the server's numbers.
+#[test]
+fn a_link_neither_doubles_the_lone_accept_nor_lets_it_be_overtaken() {
+    for source in [
+        "link c2s dup 100%",
+        "link c2s delay 40ms dup 100%",
+        "link c2s delay 40ms reorder 50%",
+        "link c2s delay 40ms reorder 100% gap 2",
+    ] {
+        for begin in [ruled, healing] {
+            let mut stage = begin(DDNET, source);
+            stage.run(3 * SECOND);
+            stage.assert_plays();
+            stage.equal(stage.count(Place::ToServer, control::ACCEPT), 1, source);
+            stage.equal(stage.world.server.counters.rejoins, 0, source);
+            let copies = if source.contains("dup") { 2 } else { 1 };
+            stage.equal(stage.count(Place::ToServer, control::CONNECT), copies, source);
+        }
+    }
+}
+
 #[test]
 fn a_delayed_answer_comes_later() {
     for pair in Pair::ALL {

@@ -13,6 +13,7 @@ use teetap_wire::Proto;
 use crate::stage::{Stage, pair};
 
 const OWN: Token = *b"mine";
+const OTHER: Token = *b"also";
 const FOREIGN: Token = *b"none";
 const SERVERS: Token = *b"srv!";
 
@@ -134,6 +135,65 @@ fn a_client_that_has_proved_its_address_is_not_disturbed() {
     world.stage.world.network.sent = Some(Vec::new());
     world.stage.run(SECOND);
     world.stage.assert_plays();
+}
+
+/// A client may name another token in each CONNECT. The server's answer shows which of them it has accepted.
+#[test]
+fn the_client_is_addressed_with_the_token_that_the_server_has_chosen() {
+    for chosen in [0, 1] {
+        let mut world = Strangers::before(true);
+        let connect = |named| control::connect(Variant::V7, named, FOREIGN);
+        let asked = world.client(Place::ToServer, &connect(OWN));
+        let (_, own) = tokens(&asked[0]);
+        let asked_again = world.client(Place::ToServer, &connect(OTHER));
+        assert_eq!(asked_again, asked, "the CONNECT waits");
+        let passed = world.server(Place::ToServer, &control::token_reply(Variant::D7, own, SERVERS));
+        let named: Vec<Token> = passed.iter().map(|bytes| tokens(bytes).1).collect();
+        assert!(named.len() == 2 && named[0] != named[1], "{passed:02x?}");
+        let accept = control::connect_accept(Variant::D7, named[chosen], SERVERS);
+        let answers = world.server(Place::ToClient, &accept);
+        let shown: Vec<Token> = answers.iter().map(|bytes| tokens(bytes).0).collect();
+        assert_eq!(shown, [[OWN, OTHER][chosen]]);
+        let close = control::close(Variant::D7, 0, Some(named[chosen]), "bye");
+        let closed = world.server(Place::ToClient, &close);
+        let shown: Vec<Token> = closed.iter().map(|bytes| tokens(bytes).0).collect();
+        assert_eq!(shown, [[OWN, OTHER][chosen]], "the CLOSE");
+    }
+}
+
+/// A session that lingers after its CLOSE does not keep the next client of its address out.
+#[test]
+fn such_a_connect_after_the_close_of_a_session_opens_another() {
+    for is_proved in [false, true] {
+        let mut world = if is_proved {
+            let mut stage = Stage::joined(pair(Variant::V7, Variant::D7), 3);
+            stage.world.input(Input::Probed(Speaks {
+                six: Some(true),
+                seven: Some(true),
+            }));
+            stage.leave("bye");
+            stage.run(100 * MS);
+            stage.vanish();
+            Strangers { stage }
+        } else {
+            let mut world = Strangers::before(true);
+            let connect = control::connect(Variant::V7, OWN, FOREIGN);
+            let (_, own) = tokens(&world.client(Place::ToServer, &connect)[0]);
+            world.server(Place::ToServer, &control::token_reply(Variant::D7, own, SERVERS));
+            let close = control::close(Variant::D7, 0, Some(own), "bye");
+            assert_eq!(world.server(Place::ToClient, &close).len(), 1);
+            world
+        };
+        let before = world.stage.session();
+        let asked = world.client(Place::ToServer, &control::connect(Variant::V7, OTHER, FOREIGN));
+        let ids: Vec<_> = asked.iter().map(|bytes| control::message(bytes)).collect();
+        assert_eq!(ids, [Some(control::TOKEN)], "proved {is_proved}");
+        let after = world.stage.session();
+        assert!(
+            after.is_some() && after != before,
+            "proved {is_proved}: {before:?} {after:?}"
+        );
+    }
 }
 
 #[test]

@@ -119,11 +119,9 @@ impl<'b> Game<'b> {
         let (kind, proto) = (self.bench.kind, self.proto());
         let mut got = Vec::new();
         for chunk in lines.iter().flat_map(|line| line.split(' ')) {
-            let Some(hex) = chunk.strip_prefix("-:=") else {
+            let Some(data) = bytes(chunk) else {
                 continue;
             };
-            let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
-            let data: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
             let mut decoded = Decoded::new();
             let def = decoded.message(registry(), proto, Dir::S2c, &data).unwrap();
             if let Some(done) = self.client.on_message(Dir::S2c, def, &decoded, &data) {
@@ -171,4 +169,11 @@ impl<'b> Game<'b> {
 fn chunks(lines: &[String]) -> usize {
     let words = lines.iter().flat_map(|line| line.split(' '));
     words.filter(|word| word.starts_with("-:=")).count()
+}
+
+/// Returns the bytes of a snapshot message in a line; `None` for other words.
+fn bytes(word: &str) -> Option<Vec<u8>> {
+    let hex = word.strip_prefix("-:=")?;
+    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    Some((0..hex.len()).step_by(2).map(byte).collect())
 }

@@ -1,11 +1,15 @@
 //! Snapshots of several parts: a rule decides about all parts at once.
 
 use teetap_proxy::session::{Action, Notice};
+use teetap_wire::{
+    Dir, Proto,
+    def::{Decoded, Record},
+};
 
-use super::{Game, Got, chunks, with_x, world};
+use super::{Game, Got, bytes, chunks, with_x, world};
 use crate::bench::on_each_kind;
 use crate::examples::sample;
-use crate::facts::set;
+use crate::facts::{registry, set};
 
 #[test]
 fn a_snapshot_of_several_parts_goes_when_it_is_complete() {
@@ -104,6 +108,15 @@ fn the_parts_of_a_snapshot_have_the_same_delay() {
     });
 }
 
+/// Returns the tick of a snapshot message in a line, and the number of its part; `None` for other words.
+fn tick_and_part(proto: Proto, word: &str) -> Option<(i64, i64)> {
+    let data = bytes(word)?;
+    let mut decoded = Decoded::new();
+    let def = decoded.message(registry(), proto, Dir::S2c, &data)?;
+    let field = |path| decoded.find(&def.path(path).ok()?).and_then(Record::int);
+    Some((field("tick")?, field("part")?))
+}
+
 #[test]
 fn a_snapshot_of_several_parts_changes_places_as_a_whole() {
     for set_too in ["", "set snap.character[3].x = 5 when any_snap\n"] {
@@ -116,8 +129,24 @@ fn a_snapshot_of_several_parts_changes_places_as_a_whole() {
                 game.messages(tick, -1, &world)
             });
             assert_eq!(chunks(&game.send(&old)), 0);
+            assert!(old.len() >= 3, "{} parts", old.len());
             let lines = game.send(&new);
             assert_eq!(chunks(&lines), old.len() + new.len(), "{lines:?}");
+            let sent: Vec<(i64, i64)> = lines
+                .iter()
+                .flat_map(|line| line.split(' '))
+                .filter_map(|word| tick_and_part(proto, word))
+                .collect();
+            assert_eq!(sent[0], (4, 0), "{:?} {set_too}", game.bench.kind);
+            for (tick, messages) in [(2, &old), (4, &new)] {
+                let parts: Vec<i64> = sent
+                    .iter()
+                    .filter(|(of, _)| *of == tick)
+                    .map(|(_, part)| *part)
+                    .collect();
+                let count = i64::try_from(messages.len()).unwrap();
+                assert_eq!(parts, Vec::from_iter(0..count), "{tick} {set_too}");
+            }
             assert_eq!(game.bench.wait(1500), [""; 0]);
         });
     }
