@@ -378,6 +378,35 @@ fn the_link_of_a_browser_message_is_shown() {
     );
 }
 
+/// A rule or the translation of a token changes the bytes of a message outside a connection.
+#[test]
+fn the_bytes_of_a_browser_message_are_shown_as_received_and_as_sent() {
+    let bytes = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x01";
+    let [mut other, mut longer] = [bytes.to_vec(), bytes.to_vec()];
+    other[14] = 2;
+    longer.push(0);
+    let line = |word: &str, bytes: &[u8]| format!("   0.001 -       {word} {}", hex(bytes));
+    for (sent, expected) in [
+        (None, vec![line("in", bytes)]),
+        (Some(&bytes[..]), vec![line("in=out", bytes)]),
+        (Some(&other[..]), vec![line("in", bytes), line("out", &other)]),
+        (Some(&longer[..]), vec![line("in", bytes), line("out", &longer)]),
+        (
+            Some(&bytes[..14]),
+            vec![line("in", bytes), line("out", &bytes[..14])],
+        ),
+    ] {
+        let event = Event {
+            at: Time(1_000),
+            session: None,
+            what: EventKind::Connless(connless(Dir::C2s, bytes, sent)),
+        };
+        let mut texts = texts(&event, Verbosity::Bytes);
+        texts.retain(|line| line.contains(" in ") || line.contains(" in=out ") || line.contains(" out "));
+        assert_eq!(texts, expected);
+    }
+}
+
 #[test]
 fn a_browser_answer_cut_by_the_capture_has_no_other_notes() {
     let bytes = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffinf37\x000.6\0na";

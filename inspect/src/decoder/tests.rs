@@ -16,7 +16,7 @@ use teetap_wire::{
 
 use super::Decoder;
 use crate::{
-    Reading,
+    Reading, Subscribers,
     gist::GIST,
     testing::{chunks, session},
 };
@@ -271,4 +271,47 @@ fn datagrams_that_are_only_counted_leave_the_same_behind() {
         }
     }
     assert!(matches > 50, "{matches}");
+}
+
+/// A run that shows no snapshots follows them only while a subscriber receives its events.
+#[test]
+fn snapshots_that_only_a_subscriber_shows_are_followed_for_it() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures/rich-tw07.pcap");
+    let mut playback = Playback::pcap(BufReader::new(File::open(path).unwrap())).unwrap();
+    let items = std::iter::from_fn(|| playback.read().unwrap());
+    let events: Vec<_> = items
+        .filter_map(|item| match item {
+            teetap_capture::Item::Event(event) => Some(event),
+            _ => None,
+        })
+        .collect();
+    let halves = events.split_at(events.len() / 2);
+    for (is_blind, has_subscriber, expected) in [
+        (false, false, [true, true]),
+        (false, true, [true, true]),
+        (true, false, [false, false]),
+        (true, true, [true, false]),
+    ] {
+        let mut decoder = decoder();
+        if is_blind {
+            decoder.ignore_snapshots();
+        }
+        let subscribers = Subscribers::default();
+        decoder.serve(subscribers.clone());
+        // The subscription ends after the first half.
+        let mut subscription = has_subscriber.then(|| subscribers.subscribe(None).unwrap());
+        let found = [halves.0, halves.1].map(|events| {
+            let mut snapshots = 0;
+            for event in events {
+                let decoded = decoder.decode(event.clone());
+                let messages = decoded.reading.iter().flat_map(|reading| &reading.messages);
+                snapshots += messages
+                    .filter(|message| message.completed.snapshot.is_some())
+                    .count();
+            }
+            subscription = None;
+            snapshots > 20
+        });
+        assert_eq!(found, expected, "blind {is_blind}, subscriber {has_subscriber}");
+    }
 }

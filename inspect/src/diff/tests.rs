@@ -3,7 +3,7 @@
 use std::{fs::File, io::BufReader};
 
 use teetap_capture::{Item as Captured, Playback};
-use teetap_proxy::session::{Datagram, Event, EventKind};
+use teetap_proxy::session::{Datagram, Event, EventKind, Time};
 use teetap_rules::Filter;
 use teetap_wire::{Dir, Flags, Packet, Proto, Scratch, Seq, def::Registry, packet, write_chunk};
 
@@ -403,4 +403,29 @@ fn an_input_that_differs_is_found_by_its_tick() {
     assert_eq!((&*difference.name, difference.how), ("input", How::Changed));
     assert_eq!(&*difference.fields[0].path, "input.wanted_weapon");
     assert!(difference.tick.is_some());
+}
+
+/// Gaps before the session are not gaps of the session.
+#[test]
+fn events_that_a_side_lacks_are_counted() {
+    let all = items("tw07-session");
+    let middle = all.len() / 2;
+    for (gaps, lost) in [
+        (vec![], 0),
+        (vec![(1, 9)], 0),
+        (vec![(middle, 3)], 3),
+        (vec![(1, 9), (middle, 3), (middle + 20, 40)], 43),
+    ] {
+        let mut items = items("tw07-session");
+        for (at, lost) in gaps.iter().rev() {
+            items.insert(
+                *at,
+                Item::Gap {
+                    at: Time::ZERO,
+                    lost: *lost,
+                },
+            );
+        }
+        assert_eq!(side(items).lost, lost, "{gaps:?}");
+    }
 }

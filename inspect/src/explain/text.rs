@@ -237,4 +237,28 @@ mod tests {
             ("abcdefghi", "abcdefghi abcdefghi")
         );
     }
+
+    /// The first line and the last line are always there, so that the length can be seen.
+    #[test]
+    fn repeated_lines_of_a_dump_are_one_star_except_the_last() {
+        for width in [60, 100] {
+            let page = Page::new(width);
+            for len in 1..=6 * page.dump {
+                let mut out = String::new();
+                dump(page, &"41".repeat(len), &mut out);
+                let line = |number: usize| {
+                    let count = page.dump.min(len - number * page.dump);
+                    let hex = vec!["41"; count].join(" ");
+                    let (offset, width) = (number * page.dump, 3 * page.dump - 1);
+                    format!("  {offset:04x}  {hex:<width$}  {}\n", "A".repeat(count))
+                };
+                let expected = match len.div_ceil(page.dump) {
+                    1 => line(0),
+                    2 => line(0) + &line(1),
+                    lines => line(0) + "  *\n" + &line(lines - 1),
+                };
+                assert_eq!(out, expected, "{len} bytes");
+            }
+        }
+    }
 }

@@ -155,4 +155,34 @@ mod tests {
         leg.on_answer(7, at(15));
         assert_eq!(leg.trips.iter().map(|(_, ms)| ms).collect::<Vec<_>>(), [10.0]);
     }
+
+    /// An ack or an answer after a gap may belong to an earlier message that was missed.
+    #[test]
+    fn nothing_is_measured_across_a_gap() {
+        for has_gap in [false, true] {
+            let mut leg = Leg::default();
+            leg.on_sent(Seq::new(1), at(10), false);
+            leg.on_tick(7, at(20));
+            if has_gap {
+                leg.gap();
+            }
+            leg.on_ack(Seq::new(1), at(50));
+            leg.on_answer(7, at(100));
+            let trips: Vec<f64> = leg.trips.iter().map(|(_, ms)| ms).collect();
+            let expected: &[f64] = if has_gap { &[] } else { &[40.0, 80.0] };
+            assert_eq!(trips, expected, "gap: {has_gap}");
+        }
+    }
+
+    #[test]
+    fn the_newest_ticks_are_awaited() {
+        let most = i64::try_from(WAITING).unwrap();
+        let mut leg = Leg::default();
+        for tick in 0..3 * most {
+            leg.on_tick(tick, at(1));
+            let count = most.min(tick + 1);
+            let awaited: Vec<i64> = leg.ticks.iter().map(|(tick, _)| *tick).collect();
+            assert_eq!(awaited, Vec::from_iter(tick + 1 - count..=tick));
+        }
+    }
 }
