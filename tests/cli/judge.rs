@@ -169,6 +169,30 @@ fn a_report_has_a_test_for_each_finding() {
     );
 }
 
+/// A recording that cannot be read to its end may hide findings.
+#[test]
+fn a_report_has_an_error_for_a_damaged_recording() {
+    let (folder, report) = place("report.xml");
+    let path = folder.path().join("cut.pcap");
+    let path = path.to_str().unwrap();
+    let bytes = fs::read(CLEAN).unwrap();
+    for (cut, code, errors) in [(0, 0, 0), (1, 5, 1)] {
+        fs::write(path, &bytes[..bytes.len() - cut]).unwrap();
+        let (_, stderr) = run(&["judge", "--junit", report.to_str().unwrap(), path], code);
+        let text = fs::read_to_string(&report).unwrap();
+        let counts = format!("tests=\"1\" failures=\"0\" errors=\"{errors}\" skipped=\"0\"");
+        assert!(text.contains(&counts), "{text}");
+        let damage = stderr.split("cut.pcap: ").nth(1);
+        let damage = damage.and_then(|rest| rest.split("; the findings are").next());
+        assert_eq!(damage.is_some(), cut > 0, "{stderr}");
+        let error = damage.map_or(String::new(), |damage| format!("<error message=\"{damage}"));
+        assert!(
+            text.contains(&error) && text.contains("<error") == (cut > 0),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn what_is_not_a_recording_or_a_code_is_refused() {
     refused(
