@@ -27,6 +27,7 @@ mod progress;
 mod readers;
 mod rules;
 mod runs;
+mod same;
 mod scrub;
 mod shrink;
 mod stdin;

@@ -195,10 +195,7 @@ fn options_of_printed_lines_win_over_a_screen_that_a_file_sets() {
             let (terminal, mut child) = open_with(config, options);
             assert!(matches!(end(&mut child), Some(0 | 4)), "{options:?}");
             let screen = terminal.wait_for("sv_chat", PATIENCE).unwrap();
-            assert!(
-                has_left(&terminal) && !screen.contains("following"),
-                "{screen}"
-            );
+            assert!(has_left(&terminal) && !screen.contains("following"), "{screen}");
         }
     }
     // Without these options the screen opens; settings of a file that end printed lines do not affect it.
