@@ -107,9 +107,8 @@ mod tests {
     #[test]
     fn an_overflow_is_reported_once() {
         assert!(overflow("127.0.0.1:0") > 0);
-        let has_ipv6 = fs::exists("/proc/self/net/udp6").unwrap();
-        assert_eq!(UdpSocket::bind("[::1]:0").is_ok(), has_ipv6);
-        if has_ipv6 {
+        // Some machines have no IPv6 address.
+        if UdpSocket::bind("[::1]:0").is_ok() {
             assert!(overflow("[::1]:0") > 0);
         }
     }

@@ -16,6 +16,7 @@ mod panic;
 mod prompt;
 mod proxied;
 mod rules;
+mod same;
 mod sessions;
 mod stats;
 mod timeline;

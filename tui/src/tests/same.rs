@@ -1,0 +1,75 @@
+//! Regression tests: every view of every recorded session is drawn as before.
+//!
+//! A snapshot has a line for each frame: the keys that were pressed before it, and the checksum of its text. Any difference
+//! fails the test, whether or not it is intended. After an intended change, run
+//! `INSTA_UPDATE=always cargo test -p teetap-tui --lib same`. `TEETAP_SAME=DIR` writes the frames to files, to be compared
+//! with `diff` before and after the change.
+
+use std::{fmt::Write as _, fs, path::Path};
+
+use super::{
+    feed::{draw, press, replayed},
+    proxied,
+};
+use crate::{App, app::view::View};
+
+/// Keys that are pressed one after the other in each view.
+const KEYS: [&str; 8] = [
+    "",
+    "Home",
+    "j j j",
+    "Enter",
+    "l Tab j",
+    "PgDn",
+    "Esc End k",
+    "[ ]",
+];
+
+/// Returns a checksum (FNV-1a) that is the same on every machine.
+fn checksum(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Compares the frames of a session with the stored snapshot. `screen` returns a screen with the session.
+fn check(name: &str, screen: impl Fn() -> App) {
+    let mut rows = String::new();
+    for view in View::ALL {
+        let mut app = screen();
+        press(&mut app, &view.number().to_string());
+        let mut pressed = view.name().to_owned();
+        for keys in KEYS {
+            press(&mut app, keys);
+            pressed = format!("{pressed} {keys}");
+            let frame = draw(&mut app, (132, 43));
+            if let Some(dir) = std::env::var_os("TEETAP_SAME") {
+                let file = format!("{name}.{}", pressed.replace(' ', "-"));
+                fs::write(Path::new(&dir).join(file), &frame).unwrap();
+            }
+            let _infallible = writeln!(rows, "{:016x} {pressed}", checksum(&frame));
+        }
+    }
+    insta::assert_snapshot!(format!("same-{name}"), rows);
+}
+
+#[test]
+fn the_views_of_a_run_of_the_proxy_are_drawn_as_before() {
+    check("proxied", proxied::app);
+}
+
+#[test]
+fn the_views_of_captures_are_drawn_as_before() {
+    for name in [
+        "dd-session",
+        "loss-tw07",
+        "map-dd",
+        "npm-to-dd16",
+        "rich-dd16",
+        "sixup-session",
+        "tw06-session",
+        "tw07-session",
+    ] {
+        check(name, || replayed(name));
+    }
+}
