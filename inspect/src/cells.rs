@@ -6,7 +6,7 @@
 use std::fmt::{self, Write as _};
 
 use teetap_proxy::session::{Event, SessionId, Time};
-use teetap_wire::{Dir, Severity, Side, counted, is_deceptive, is_invisible, printable};
+use teetap_wire::{Dir, Severity, Side, counted, is_safe, printable};
 
 use crate::Kind;
 
@@ -72,7 +72,7 @@ impl Cells {
         let _never_fails = write!(self.text, "{part}");
         let pushed = self.text.get(start..).unwrap_or_default();
         // Names of rules and marks may be from an untrusted source.
-        if pushed.chars().any(|c| is_deceptive(c) || is_invisible(c)) {
+        if !is_safe(pushed) {
             let safe = printable(pushed.as_bytes());
             self.text.truncate(start);
             self.text.push_str(&safe);

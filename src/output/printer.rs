@@ -59,6 +59,15 @@ impl Default for Printer {
     }
 }
 
+/// Returns `count` spaces.
+fn spaces(count: usize) -> Cow<'static, str> {
+    const SPACES: &str = "                                ";
+    match SPACES.get(..count) {
+        Some(spaces) => spaces.into(),
+        None => " ".repeat(count).into(),
+    }
+}
+
 impl Printer {
     /// Returns a printer with these options.
     pub(super) fn new(options: LineOptions) -> Self {
@@ -113,9 +122,7 @@ impl Printer {
         row.cells().map(move |Cell { kind, text }| {
             let text: Cow<'r, str> = match kind {
                 CellKind::Time => self.stamp(moment).into(),
-                CellKind::Space => " "
-                    .repeat((width + text.len()).saturating_sub(used).max(1))
-                    .into(),
+                CellKind::Space => spaces((width + text.len()).saturating_sub(used).max(1)),
                 _ => text.into(),
             };
             if matches!(kind, CellKind::Text | CellKind::Name) {

@@ -62,7 +62,7 @@ pub use packet::{
     Packet, PacketError, Rewrite, Scratch, rewrite, write, written_form,
 };
 pub use per::{PerDir, PerSide};
-pub use printable::{is_deceptive, is_invisible, printable, printable_json, printable_path};
+pub use printable::{is_deceptive, is_invisible, is_safe, printable, printable_json, printable_path};
 pub use proto::{ConnectForm, Dir, Layout, ParseProtoError, Proto, Side, TokenPlace};
 pub use seq::Seq;
 pub use stranger::OpensNothing;

@@ -13,6 +13,9 @@ use std::{borrow::Cow, fmt::Write as _, path::Path};
 #[must_use]
 pub fn printable(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
+    if is_plain(&text) {
+        return text.into_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for (_, shown) in printable_chars(&text) {
         match shown {
@@ -44,7 +47,7 @@ pub fn printable_path(path: &(impl AsRef<Path> + ?Sized)) -> String {
 #[must_use]
 pub fn printable_json(json: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_deceptive(c) || is_invisible(c);
-    if !json.chars().any(is_bad) {
+    if is_safe(json) {
         return json.into();
     }
     let mut clean = String::with_capacity(json.len() + 16);
@@ -58,6 +61,17 @@ pub fn printable_json(json: &str) -> Cow<'_, str> {
         }
     }
     clean.into()
+}
+
+/// Returns true if a text has no character that moves the cursor, changes the direction of text or has no glyph.
+#[must_use]
+pub fn is_safe(text: &str) -> bool {
+    is_plain(text) || !text.chars().any(|c| is_deceptive(c) || is_invisible(c))
+}
+
+/// Returns true if a text consists of printable ASCII characters, as most texts do.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// A character in its safe form.
@@ -125,7 +139,8 @@ pub fn is_deceptive(c: char) -> bool {
 /// variation selectors of emoji.
 #[must_use]
 pub const fn is_invisible(c: char) -> bool {
-    matches!(c,
+    c >= '\u{ad}'
+        && matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200b}' | '\u{200c}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
         | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
