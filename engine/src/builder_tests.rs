@@ -211,7 +211,7 @@ fn the_summary_has_the_events_that_were_not_polled() {
             Seen::Gap(lost) => format!("{lost} lost"),
         })
         .collect();
-    // The CONNECT on each leg, and the CLOSE to each peer.
+    // The client sends CONNECT, the proxy sends its own CONNECT, and at the end a CLOSE to each peer.
     let datagrams = ["C2s Peer", "C2s Proxy", "S2c Proxy", "C2s Proxy"];
     let expected = [&["Opening"][..], &datagrams, &["Closing", "Closed"]].concat();
     assert_eq!(events, expected);

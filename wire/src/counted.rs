@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-/// A number and its noun, which [`counted`] returns.
+/// A number with its noun, as returned by [`counted`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted<'a, T> {
     count: T,

@@ -85,7 +85,7 @@ fn a_peer_that_sends_no_more_data_does_not_keep_its_connection_awake() {
     closing.join().unwrap();
 }
 
-/// Only a message that is held until a script answers rings the bell.
+/// The bell rings only for a message that is held until a script releases it.
 #[test]
 fn the_bell_of_a_subscription_rings_for_a_held_message() {
     let bus = Bus::new();

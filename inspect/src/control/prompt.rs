@@ -93,7 +93,7 @@ pub fn error_line(rendered: &str) -> String {
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }
 
-/// Returns the definition of the commands as words, which begin with the name of a command.
+/// Returns the clap definition of all commands. The first word of a line is the name of a command.
 fn definition() -> clap::Command {
     let session = Arg::new(SESSION)
         .long(SESSION)

@@ -182,7 +182,7 @@ fn without_descriptors_the_least_trusted_gives_way_first() {
     }
 }
 
-/// A client that has sent a token of the proxy keeps its socket, like a client that plays.
+/// If the proxy runs out of descriptors, it closes no socket of a client that has sent the proxy's token.
 #[test]
 fn without_descriptors_a_proved_client_keeps_its_socket() {
     let mut stage = deaf(Pair::ALL[4]);

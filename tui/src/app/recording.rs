@@ -13,7 +13,7 @@ use super::{
     timeline::{Reading, Seek, Timeline},
 };
 
-/// Distance of the selection from the last row, in rows, at which further rows are read.
+/// Maximum number of rows between the selected row and the last row at which the reader continues.
 const NEAR: usize = 100;
 
 impl App {

@@ -279,7 +279,7 @@ impl Link {
         }
     }
 
-    /// Returns the age of the oldest message in the custody of the proxy.
+    /// Returns the age of the oldest message of both directions that is in custody; zero if there is none.
     fn custody_age(&self, now: Time) -> Duration {
         let ages = self.dirs.iter().map(|splice| splice.custody_age(now));
         ages.max().unwrap_or_default()

@@ -84,9 +84,9 @@ impl Trace {
         }
     }
 
-    /// Leaves out the keepalive that a server of 0.6.5 sends from a new slot, which has never sent anything. Whether the
-    /// server still has something else to send depends on the datagrams that one turn of its main loop reads
-    /// (`CNetConnection::Accept` and `Update` in network_conn.cpp).
+    /// Removes the first keepalive of a new slot of a 0.6.5 server from the answers. The server sends it only if the turn of
+    /// its main loop that accepts the client sends no other packet to it (`CNetConnection::Accept` and `Update` in
+    /// network_conn.cpp).
     fn without_first_keepalive(mut self) -> Self {
         let accepted = self
             .answers
