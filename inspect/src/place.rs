@@ -1,12 +1,12 @@
 //! Messages that are not decoded yet, and where they were seen.
 
-use teetap_proxy::session::{SessionId, Time};
+use teetap_proxy::session::{Datagram, SessionId, Time};
 use teetap_rules::{
     context::{MessageView, PacketView},
     eval::Identity,
 };
 use teetap_wire::{
-    Dir, Proto, Seq, Side,
+    Dir, HeaderView, Note, Packet, Proto, Seq, Side,
     def::{Class, Def},
     message,
 };
@@ -39,6 +39,52 @@ pub(crate) struct Chunk<'a> {
 }
 
 impl<'a> SeenAt<'a> {
+    /// Returns the place of the messages in a packet. `notes` are the notes about the packet.
+    pub(crate) fn packet(
+        at: Time,
+        session: Option<SessionId>,
+        datagram: &Datagram,
+        packet: &Packet<'_>,
+        notes: &'a [Note],
+    ) -> Self {
+        let view = PacketView {
+            size: datagram.received().map(<[u8]>::len),
+            ack: Some(packet.header.ack),
+            chunks: Some(packet.header.num_chunks),
+            flags: packet.header.flags,
+            notes,
+            frame: datagram.ends.frame,
+        };
+        Self::datagram(at, session, datagram, view)
+    }
+
+    /// Returns the place of a datagram without messages. Parses the header even if the payload is unreadable.
+    pub(crate) fn bare(at: Time, session: Option<SessionId>, datagram: &Datagram, notes: &'a [Note]) -> Self {
+        let size = datagram.received().map(<[u8]>::len);
+        let bytes = datagram.received().or_else(|| datagram.sent().next());
+        let header = HeaderView::new(datagram.proto, bytes.unwrap_or_default());
+        let view = PacketView {
+            size,
+            ack: header.ack(),
+            chunks: header.num_chunks(),
+            flags: header.flags(),
+            notes,
+            frame: datagram.ends.frame,
+        };
+        Self::datagram(at, session, datagram, view)
+    }
+
+    fn datagram(at: Time, session: Option<SessionId>, datagram: &Datagram, packet: PacketView<'a>) -> Self {
+        Self {
+            at,
+            session,
+            proto: datagram.proto,
+            dir: datagram.dir,
+            leg: datagram.leg,
+            packet,
+        }
+    }
+
     /// Returns a view of a datagram without a readable message.
     pub(crate) fn whole(self) -> MessageView<'a> {
         MessageView {

@@ -2,17 +2,13 @@
 
 use std::ops::Range;
 
-use teetap_proxy::session::{Action, Connless, Datagram, Origin, Placed, SessionId, Time};
-use teetap_rules::context::PacketView;
-use teetap_wire::{
-    Code, Control, Dir, HeaderView, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch, chunk,
-    connless::Connless as Parsed,
-};
+use teetap_proxy::session::{Action, Datagram, Origin, Placed, SessionId, Time};
+use teetap_wire::{Code, Control, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch, chunk};
 
 use super::Decoder;
 use crate::{
     meant::{self, Suspect},
-    place,
+    place::{self, SeenAt},
     reading::{Message, MessageOutcome, Reading, Unreadable},
     stated::Stated,
     track::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, RefusedAck, Seen},
@@ -41,13 +37,6 @@ impl Reading {
         if is_joining {
             decoder.joins.datagram(at, session, datagram, &reading);
         }
-        decoder.keep_shown(reading)
-    }
-
-    /// Decodes a datagram outside a connection, which is a single message. Returns `None` if no watcher displays it.
-    #[must_use]
-    pub(crate) fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
-        let reading = self::connless(at, connless, decoder);
         decoder.keep_shown(reading)
     }
 }
@@ -96,7 +85,7 @@ impl<'a> Build<'a> {
         let datagram = self.datagram;
         self.decode(scratch);
         if self.reading.is_bare() {
-            let place = whole(self.at, self.session, datagram, &self.reading);
+            let place = SeenAt::bare(self.at, self.session, datagram, &self.reading.notes);
             let (shown, subscribers) = self.decoder.whole(place);
             (self.reading.shown, self.reading.subscribers) = (shown, subscribers);
         }
@@ -423,7 +412,7 @@ impl<'a> Build<'a> {
     }
 
     fn control(&mut self, control: Control<'_>, packet: &Packet<'_>) -> Message {
-        let place = place(self.at, self.session, self.datagram, packet, &self.reading.notes);
+        let place = SeenAt::packet(self.at, self.session, self.datagram, packet, &self.reading.notes);
         let records = &mut self.reading.records;
         let mut message = self.decoder.control(place, control, packet.payload, records);
         message.id = Some(control.id().into());
@@ -439,7 +428,7 @@ impl<'a> Build<'a> {
         packet: &Packet<'_>,
     ) -> Message {
         let DecidedChunk { chunk, seq_out, .. } = *piece;
-        let place = place(self.at, self.session, self.datagram, packet, &self.reading.notes);
+        let place = SeenAt::packet(self.at, self.session, self.datagram, packet, &self.reading.notes);
         let chunk = place::Chunk {
             seq: chunk.header.vital,
             seq_out,
@@ -457,95 +446,4 @@ impl<'a> Build<'a> {
 /// Returns true for the note about an oversized payload, which some receivers refuse.
 fn is_about_size(note: &Note) -> bool {
     note.code == Code::PayloadOversized
-}
-
-/// Returns the context in which filters evaluate a message.
-fn place<'n>(
-    at: Time,
-    session: Option<SessionId>,
-    datagram: &Datagram,
-    packet: &Packet<'_>,
-    notes: &'n [Note],
-) -> place::SeenAt<'n> {
-    let view = PacketView {
-        size: datagram.received().map(<[u8]>::len),
-        ack: Some(packet.header.ack),
-        chunks: Some(packet.header.num_chunks),
-        flags: packet.header.flags,
-        notes,
-        frame: datagram.ends.frame,
-    };
-    place_in(at, session, datagram, view)
-}
-
-/// Returns the context in which filters evaluate a datagram without messages. Parses the header even if the payload is
-/// unreadable.
-fn whole<'n>(
-    at: Time,
-    session: Option<SessionId>,
-    datagram: &Datagram,
-    reading: &'n Reading,
-) -> place::SeenAt<'n> {
-    let bytes = datagram.received().or_else(|| datagram.sent().next());
-    let header = HeaderView::new(datagram.proto, bytes.unwrap_or_default());
-    let view = PacketView {
-        size: reading.sizes.received,
-        ack: header.ack(),
-        chunks: header.num_chunks(),
-        flags: header.flags(),
-        notes: &reading.notes,
-        frame: datagram.ends.frame,
-    };
-    place_in(at, session, datagram, view)
-}
-
-fn place_in<'n>(
-    at: Time,
-    session: Option<SessionId>,
-    datagram: &Datagram,
-    packet: PacketView<'n>,
-) -> place::SeenAt<'n> {
-    place::SeenAt {
-        at,
-        session,
-        proto: datagram.proto,
-        dir: datagram.dir,
-        leg: datagram.leg,
-        packet,
-    }
-}
-
-/// Decodes a datagram outside a connection.
-pub(super) fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
-    let mut reading = decoder.lend_reading();
-    reading.sizes.received = Some(connless.bytes.len());
-    reading
-        .sizes
-        .sent
-        .extend(connless.sent.as_deref().map(<[u8]>::len));
-    reading.is_cut = connless.cut > 0;
-    reading.bytes.extend_from_slice(&connless.bytes);
-    let parsed = Parsed::parse(&connless.bytes);
-    let mut message = decoder.connless(at, connless, parsed, &mut reading.records);
-    let len = parsed.map_or(connless.bytes.len(), |parsed| parsed.data().len());
-    message.ranges.at = connless.bytes.len() - len;
-    message.ranges.data = message.ranges.at..connless.bytes.len();
-    message.handling.done = if connless.forwarded {
-        MessageOutcome::Placed(Action::Pass)
-    } else {
-        MessageOutcome::Discarded
-    };
-    if let Some(detail) = decoder.streams().connless(at, connless) {
-        message.notes.push(detail.note(connless.bytes.len()));
-        reading.details.push(detail);
-    }
-    let is_info = message.name.is_some_and(|name| name.starts_with("info"));
-    if is_info
-        && connless.dir == Dir::S2c
-        && let Some(version) = reading.text(&message, "version")
-    {
-        decoder.stated().learn(&version);
-    }
-    reading.messages.push(message);
-    reading
 }

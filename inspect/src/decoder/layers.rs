@@ -2,14 +2,9 @@
 
 use std::borrow::Cow;
 
-use teetap_proxy::session::{self, Time};
-use teetap_rules::{
-    context::{MessageView, PacketView},
-    eval::Identity,
-};
+use teetap_rules::{context::MessageView, eval::Identity};
 use teetap_wire::{
-    Code, Control, MessageId, Note, Proto,
-    connless::Connless,
+    Control, MessageId,
     def::{Class, Def, Record},
     identify,
 };
@@ -17,7 +12,7 @@ use teetap_wire::{
 use super::Decoder;
 use crate::{
     place::{Chunk, SeenAt},
-    reading::{Layer, Message, Transport, Visibility},
+    reading::{Layer, Message, Transport},
 };
 
 impl Decoder {
@@ -97,81 +92,6 @@ impl Decoder {
         let mut message = Message::new(Layer::Control, def);
         self.read(&mut message, &view, records);
         message.name = name;
-        message
-    }
-
-    /// Parses a datagram outside a connection. Appends its fields to `records` if they are decoded.
-    pub(crate) fn connless(
-        &mut self,
-        at: Time,
-        connless: &session::Connless,
-        parsed: Option<Connless<'_>>,
-        records: &mut Vec<Record>,
-    ) -> Message {
-        let proto = match parsed {
-            Some(Connless::V7 { .. }) => Proto::V7,
-            Some(Connless::Plain { .. } | Connless::Extended { .. }) | None => Proto::Ddnet,
-        };
-        let cut = [Note {
-            code: Code::CutByCapture,
-            at: connless.bytes.len(),
-            len: connless.cut,
-        }];
-        let notes = if connless.cut > 0 { &cut[..] } else { &[] };
-        let packet = PacketView {
-            size: Some(connless.bytes.len()),
-            notes,
-            frame: connless.ends.frame,
-            ..PacketView::default()
-        };
-        let place = SeenAt {
-            at,
-            session: None,
-            proto,
-            dir: connless.dir,
-            leg: None,
-            packet,
-        };
-        let client = Some(connless.client);
-        let Some(parsed) = parsed else {
-            // The format is unknown, so only the raw bytes are shown.
-            let view = MessageView {
-                client,
-                ..place.view(Class::Connless, None, &connless.bytes)
-            };
-            let (shown, subscribers) = self.select(&view, "connless.raw");
-            let unknown = Note {
-                code: Code::UnknownMessage,
-                at: 0,
-                len: connless.bytes.len(),
-            };
-            return Message {
-                visibility: Visibility {
-                    shown,
-                    subscribers,
-                    decoded: true,
-                    ..Visibility::default()
-                },
-                notes: if notes.is_empty() {
-                    vec![unknown]
-                } else {
-                    notes.to_vec()
-                },
-                ..Message::new(Layer::Connless, None)
-            };
-        };
-        let data = parsed.data();
-        let def = self.registry.connless(proto, data);
-        let view = MessageView {
-            body: 8,
-            client,
-            ..place.view(Class::Connless, def, data)
-        };
-        let mut message = Message::new(Layer::Connless, def);
-        self.read(&mut message, &view, records);
-        if message.visibility.decoded {
-            message.notes.extend(notes);
-        }
         message
     }
 

@@ -6,6 +6,7 @@
 
 mod buffers;
 mod build;
+mod connless;
 mod demand;
 mod ending;
 mod feed;

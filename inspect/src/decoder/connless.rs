@@ -1,0 +1,136 @@
+//! Decodes datagrams outside a connection.
+
+use teetap_proxy::session::{Action, Connless, Time};
+use teetap_rules::context::{MessageView, PacketView};
+use teetap_wire::{
+    Code, Dir, Note, Proto,
+    connless::Connless as Parsed,
+    def::{Class, Record},
+};
+
+use super::Decoder;
+use crate::{
+    place::SeenAt,
+    reading::{Layer, Message, MessageOutcome, Reading, Visibility},
+};
+
+impl Reading {
+    /// Decodes a datagram outside a connection, which is a single message. Returns `None` if no watcher displays it.
+    #[must_use]
+    pub(crate) fn of_connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Option<Self> {
+        let reading = self::connless(at, connless, decoder);
+        decoder.keep_shown(reading)
+    }
+}
+
+impl Decoder {
+    /// Parses a datagram outside a connection. Appends its fields to `records` if they are decoded.
+    fn connless(
+        &mut self,
+        at: Time,
+        connless: &Connless,
+        parsed: Option<Parsed<'_>>,
+        records: &mut Vec<Record>,
+    ) -> Message {
+        let proto = match parsed {
+            Some(Parsed::V7 { .. }) => Proto::V7,
+            Some(Parsed::Plain { .. } | Parsed::Extended { .. }) | None => Proto::Ddnet,
+        };
+        let cut = [Note {
+            code: Code::CutByCapture,
+            at: connless.bytes.len(),
+            len: connless.cut,
+        }];
+        let notes = if connless.cut > 0 { &cut[..] } else { &[] };
+        let packet = PacketView {
+            size: Some(connless.bytes.len()),
+            notes,
+            frame: connless.ends.frame,
+            ..PacketView::default()
+        };
+        let place = SeenAt {
+            at,
+            session: None,
+            proto,
+            dir: connless.dir,
+            leg: None,
+            packet,
+        };
+        let client = Some(connless.client);
+        let Some(parsed) = parsed else {
+            // The format is unknown, so only the raw bytes are shown.
+            let view = MessageView {
+                client,
+                ..place.view(Class::Connless, None, &connless.bytes)
+            };
+            let (shown, subscribers) = self.select(&view, "connless.raw");
+            let unknown = Note {
+                code: Code::UnknownMessage,
+                at: 0,
+                len: connless.bytes.len(),
+            };
+            return Message {
+                visibility: Visibility {
+                    shown,
+                    subscribers,
+                    decoded: true,
+                    ..Visibility::default()
+                },
+                notes: if notes.is_empty() {
+                    vec![unknown]
+                } else {
+                    notes.to_vec()
+                },
+                ..Message::new(Layer::Connless, None)
+            };
+        };
+        let data = parsed.data();
+        let def = self.registry.connless(proto, data);
+        let view = MessageView {
+            body: 8,
+            client,
+            ..place.view(Class::Connless, def, data)
+        };
+        let mut message = Message::new(Layer::Connless, def);
+        self.read(&mut message, &view, records);
+        if message.visibility.decoded {
+            message.notes.extend(notes);
+        }
+        message
+    }
+}
+
+/// Decodes a datagram outside a connection.
+fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
+    let mut reading = decoder.lend_reading();
+    reading.sizes.received = Some(connless.bytes.len());
+    reading
+        .sizes
+        .sent
+        .extend(connless.sent.as_deref().map(<[u8]>::len));
+    reading.is_cut = connless.cut > 0;
+    reading.bytes.extend_from_slice(&connless.bytes);
+    let parsed = Parsed::parse(&connless.bytes);
+    let mut message = decoder.connless(at, connless, parsed, &mut reading.records);
+    let len = parsed.map_or(connless.bytes.len(), |parsed| parsed.data().len());
+    message.ranges.at = connless.bytes.len() - len;
+    message.ranges.data = message.ranges.at..connless.bytes.len();
+    message.handling.done = if connless.forwarded {
+        MessageOutcome::Placed(Action::Pass)
+    } else {
+        MessageOutcome::Discarded
+    };
+    if let Some(detail) = decoder.streams().connless(at, connless) {
+        message.notes.push(detail.note(connless.bytes.len()));
+        reading.details.push(detail);
+    }
+    let is_info = message.name.is_some_and(|name| name.starts_with("info"));
+    if is_info
+        && connless.dir == Dir::S2c
+        && let Some(version) = reading.text(&message, "version")
+    {
+        decoder.stated().learn(&version);
+    }
+    reading.messages.push(message);
+    reading
+}
