@@ -199,10 +199,13 @@ fn said(command: &Command) -> &'static str {
         Command::Resync { .. } => "requested a complete snapshot from the server",
         Command::Rules { change: Some(change) } => match change {
             RuleCommand::Add { .. } => "added",
+            RuleCommand::Replace { .. } => "replaced",
+            RuleCommand::Swap { .. } => "swapped",
             RuleCommand::Remove { .. } => "removed",
             RuleCommand::On { .. } => "on",
             RuleCommand::Off { .. } => "off",
-            _ => "",
+            // The screen shows the rules.
+            RuleCommand::List => "",
         },
         _ => "done",
     }
@@ -219,6 +222,39 @@ fn done(text: &str, warnings: &[String]) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The screen shows each change of a rule, but not whether its command was carried out.
+    #[test]
+    fn each_change_of_the_rules_has_a_sentence() {
+        let (name, text) = (|| "a".to_owned(), || "drop".to_owned());
+        let changes = [
+            (RuleCommand::Add { text: text() }, "added"),
+            (
+                RuleCommand::Replace {
+                    name: name(),
+                    text: text(),
+                },
+                "replaced",
+            ),
+            (
+                RuleCommand::Swap {
+                    name: name(),
+                    with: name(),
+                },
+                "swapped",
+            ),
+            (RuleCommand::Remove { name: name() }, "removed"),
+            (RuleCommand::On { name: name() }, "on"),
+            (RuleCommand::Off { name: name() }, "off"),
+        ];
+        for (change, sentence) in changes {
+            let command = Command::Rules { change: Some(change) };
+            match answer(&command, ResultBody::default()) {
+                Reply::Done(text) => assert_eq!(text, sentence),
+                other => panic!("{command:?}: {other:?}"),
+            }
+        }
+    }
 
     #[test]
     fn a_result_without_a_place_on_the_screen_is_shown() {
