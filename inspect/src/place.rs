@@ -6,8 +6,8 @@ use teetap_rules::{
     eval::Identity,
 };
 use teetap_wire::{
-    Dir, HeaderView, Note, Packet, Proto, Seq, Side,
-    def::{Class, Def},
+    Dir, HeaderView, MessageId, Note, Packet, Proto, Seq, Side,
+    def::{Class, Def, Found},
     message,
 };
 
@@ -36,6 +36,8 @@ pub(crate) struct Chunk<'a> {
     /// True for the first copy that the receiver may accept, false for another copy; `None` if unknown.
     pub(crate) first: Option<bool>,
     pub(crate) data: &'a [u8],
+    /// The definition of its message; `None` if the message is unknown.
+    pub(crate) known: Option<Found<'static>>,
 }
 
 impl<'a> SeenAt<'a> {
@@ -91,6 +93,22 @@ impl<'a> SeenAt<'a> {
             class: None,
             leg: self.leg,
             ..self.view(Class::Control, None, &[])
+        }
+    }
+
+    /// Returns a view of the message in a chunk. `id` is `None` if unreadable, `known` if the message is unknown.
+    pub(crate) fn message(
+        self,
+        id: Option<MessageId>,
+        known: Option<Found<'a>>,
+        data: &'a [u8],
+    ) -> MessageView<'a> {
+        let number = |id: MessageId| id.uuid.map_or(Identity::Number(id.id), Identity::Uuid);
+        MessageView {
+            class: Some(id.map_or(Class::System, |id| id.layer.into())),
+            id: id.map_or(Identity::Other, number),
+            body: known.map_or(0, |known| known.body),
+            ..self.view(Class::System, known.map(|known| known.def), data)
         }
     }
 

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use teetap_proxy::session::{Action, Datagram, Origin, Placed, SessionId, Time};
-use teetap_wire::{Code, Control, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch, chunk};
+use teetap_wire::{
+    Code, Control, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch, chunk, def::Found,
+};
 
 use super::Decoder;
 use crate::{
@@ -190,6 +192,7 @@ impl<'a> Build<'a> {
             let delivered = action.is_some_and(Action::is_delivered);
             let piece = DecidedChunk {
                 chunk: &chunk,
+                known: self.known(chunk.data),
                 action,
                 seq_out,
             };
@@ -297,6 +300,7 @@ impl<'a> Build<'a> {
                 let seq_out = chunk.header.vital;
                 let piece = DecidedChunk {
                     chunk: &chunk,
+                    known: self.known(chunk.data),
                     action: None,
                     seq_out,
                 };
@@ -381,8 +385,13 @@ impl<'a> Build<'a> {
             refused_ack: RefusedAck::find(&self.datagram.notes),
             to_ddnet: self.decoder.is_to_ddnet(self.session, self.datagram.dir),
             stated,
-            registry: self.decoder.registry(),
         })
+    }
+
+    /// Returns the definition of the message in a chunk of this datagram; `None` if it is unknown.
+    fn known(&self, data: &[u8]) -> Option<Found<'static>> {
+        let registry = self.decoder.registry();
+        registry.known_message(self.datagram.proto, self.datagram.dir, data)
     }
 
     fn add_notes(&mut self, found: &Notes) {
@@ -427,7 +436,12 @@ impl<'a> Build<'a> {
         first: Option<bool>,
         packet: &Packet<'_>,
     ) -> Message {
-        let DecidedChunk { chunk, seq_out, .. } = *piece;
+        let DecidedChunk {
+            chunk,
+            known,
+            seq_out,
+            ..
+        } = *piece;
         let place = SeenAt::packet(self.at, self.session, self.datagram, packet, &self.reading.notes);
         let chunk = place::Chunk {
             seq: chunk.header.vital,
@@ -436,6 +450,7 @@ impl<'a> Build<'a> {
             delivered,
             first,
             data: chunk.data,
+            known,
         };
         let mut message = self.decoder.chunk(place, chunk, &mut self.reading.records);
         message.handling.origin = self.datagram.origin;

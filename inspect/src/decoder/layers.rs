@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use teetap_rules::{context::MessageView, eval::Identity};
 use teetap_wire::{
-    Control, MessageId,
-    def::{Class, Def, Record},
+    Control,
+    def::{Class, Record},
     identify,
 };
 
@@ -23,7 +23,7 @@ impl Decoder {
         chunk: Chunk<'_>,
         records: &mut Vec<Record>,
     ) -> Message {
-        let (id, def, view) = self.identify(place, chunk.data);
+        let id = identify(chunk.data).map(|(id, _)| id);
         let layer = id.map_or(Layer::Unreadable, |id| id.layer.into());
         let mut message = Message {
             id: id.map(|id| id.id),
@@ -34,7 +34,7 @@ impl Decoder {
                 seq_out: chunk.seq_out,
                 ..Transport::default()
             },
-            ..Message::new(layer, def)
+            ..Message::new(layer, chunk.known.map(|known| known.def))
         };
         let view = MessageView {
             seq: chunk.seq,
@@ -43,30 +43,10 @@ impl Decoder {
             delivered: chunk.delivered,
             first: chunk.first == Some(true),
             again: chunk.first == Some(false),
-            ..view
+            ..place.message(id, chunk.known, chunk.data)
         };
         self.read(&mut message, &view, records);
         message
-    }
-
-    /// Looks up the definition of a chunk. Returns its id (`None` if unreadable), its definition (`None` if unknown),
-    /// and the view of the chunk for filters.
-    pub(super) fn identify<'a>(
-        &self,
-        place: SeenAt<'a>,
-        data: &'a [u8],
-    ) -> (Option<MessageId>, Option<&'static Def>, MessageView<'a>) {
-        let found = self.registry.known_message(place.proto, place.dir, data);
-        let id = identify(data).map(|(id, _)| id);
-        let number = |id: MessageId| id.uuid.map_or(Identity::Number(id.id), Identity::Uuid);
-        let def = found.map(|found| found.def);
-        let view = MessageView {
-            class: Some(id.map_or(Class::System, |id| id.layer.into())),
-            id: id.map_or(Identity::Other, number),
-            body: found.map_or(0, |found| found.body),
-            ..place.view(Class::System, def, data)
-        };
-        (id, def, view)
     }
 
     /// Parses the inflated payload of a control packet. Appends its fields to `records` if they are decoded.

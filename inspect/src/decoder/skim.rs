@@ -4,7 +4,7 @@
 
 use teetap_proxy::session::{Action, Datagram, SessionId, Time};
 use teetap_rules::context::PacketView;
-use teetap_wire::Packet;
+use teetap_wire::{Packet, identify};
 
 use super::Decoder;
 use crate::{
@@ -55,8 +55,9 @@ impl Decoder {
         let mut chunks = packet.chunks().peekable();
         chunks.peek().is_some()
             && chunks.all(|chunk| {
-                let (_, _, view) = self.identify(place, chunk.data);
-                self.passes_over(&view)
+                let id = identify(chunk.data).map(|(id, _)| id);
+                let known = self.registry.known_message(place.proto, place.dir, chunk.data);
+                self.passes_over(&place.message(id, known, chunk.data))
             })
     }
 
@@ -70,7 +71,6 @@ impl Decoder {
             refused_ack: None,
             to_ddnet: self.is_to_ddnet(Some(session), datagram.dir),
             stated: &self.stated,
-            registry: self.registry,
         };
         let (mut notes, mut details) = (Vec::new(), Vec::new());
         let mut found = NoteSink {
@@ -79,9 +79,12 @@ impl Decoder {
         };
         self.streams.begin(&seen, &mut found);
         self.streams.on_sent((at, session), datagram, (0, packet));
-        for chunk in packet.chunks() {
+        for chunk in packet.chunks().filter(|chunk| chunk.header.vital.is_some()) {
             let piece = DecidedChunk {
                 chunk: &chunk,
+                known: self
+                    .registry
+                    .known_message(datagram.proto, datagram.dir, chunk.data),
                 action: Some(Action::Pass),
                 seq_out: chunk.header.vital,
             };

@@ -3,7 +3,7 @@
 use teetap_proxy::session::{Action, SessionId, Time};
 use teetap_wire::{
     Chunk, Code, Dir, Flags, Note, Seq, Side, Token,
-    def::{Class, Def},
+    def::{Class, Def, Found},
     receiver::{Finding, Identified, Leg, Phase, Receiver, Signs, Verdict, identify, message},
     varint,
 };
@@ -22,6 +22,8 @@ const START: u16 = 8;
 #[derive(Clone, Copy)]
 pub(crate) struct DecidedChunk<'a> {
     pub(crate) chunk: &'a Chunk<'a>,
+    /// The definition of its message; `None` if the message is unknown.
+    pub(crate) known: Option<Found<'static>>,
     /// The proxy's decision; `None` if the whole datagram was not forwarded.
     pub(crate) action: Option<Action>,
     /// The forwarded sequence number; `None` if the chunk was not forwarded or is not vital.
@@ -158,10 +160,7 @@ impl Stream {
         let likeness = own
             .copies
             .record(seq, data, (header.resend, is_repeat, deliveries == 1), seen.at);
-        let known = seen
-            .registry
-            .known_message(seen.datagram.proto, seen.datagram.dir, data);
-        let name = known.map(|known| &*known.def.name);
+        let name = piece.known.map(|known| &*known.def.name);
         let repeated = match likeness {
             Likeness::Other { .. } => None,
             Likeness::New | Likeness::Copy { .. } => own.own.sent(seq, name, seen.at),
@@ -325,9 +324,7 @@ impl Stream {
     /// if the other peer has to reply to it.
     fn note_answer(&mut self, seen: &Seen<'_>, piece: &DecidedChunk<'_>, found: &mut NoteSink<'_>) {
         let (dir, data) = (seen.datagram.dir, piece.chunk.data);
-        let Some(known) = seen.registry.known_message(seen.datagram.proto, dir, data) else {
-            return;
-        };
+        let Some(known) = piece.known else { return };
         let (def, body) = (known.def, known.body);
         if let Some(at) = version_at(def).filter(|_| dir == Dir::C2s) {
             let number = data.get(body + at..).and_then(varint::decode);
@@ -372,10 +369,8 @@ impl Stream {
 impl Stream {
     /// Stops timing the reply to a retransmitted message, since earlier copies of the message may have been lost.
     fn forget_question(&mut self, seen: &Seen<'_>, piece: &DecidedChunk<'_>) {
-        let (proto, dir) = (seen.datagram.proto, seen.datagram.dir);
-        let Some(known) = seen.registry.known_message(proto, dir, piece.chunk.data) else {
-            return;
-        };
+        let Some(known) = piece.known else { return };
+        let dir = seen.datagram.dir;
         let row = message(self.receiver(seen).release, dir.receiver(), &known.def.name);
         if let Some(answer) = row.and_then(|row| row.answer) {
             self.both(dir).1.pace.forget(answer);

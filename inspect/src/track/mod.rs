@@ -59,7 +59,7 @@ use std::net::IpAddr;
 
 use teetap_proxy::session::{Connless, Datagram, SessionChange, SessionId, State, Time};
 use teetap_rules::context::{SESSIONS, Table};
-use teetap_wire::{Code, Dir, Note, Notes, Packet, PerDir, Seq, Token, def::Registry};
+use teetap_wire::{Code, Dir, Note, Notes, Packet, PerDir, Seq, Token};
 
 use crate::stated::Stated;
 
@@ -172,7 +172,6 @@ pub(crate) struct Seen<'a> {
     pub(crate) to_ddnet: bool,
     /// The version stated by the server.
     pub(crate) stated: &'a Stated,
-    pub(crate) registry: &'static Registry,
 }
 
 /// An ack outside the window of its receiver, as the session core or the observer of a capture reports it.
