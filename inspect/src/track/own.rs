@@ -5,14 +5,14 @@
 //! are recorded when they are sent to the peer, which may not receive all of them. An ack is known to be received once
 //! the peer acks a message that was sent along with it or later.
 //!
-//! Memory is bounded: at most [`MOST`] unacked and [`MOST`] acked messages per peer.
+//! Memory is bounded: at most [`MOST`] messages of each state per peer.
 
 use std::{collections::VecDeque, time::Duration};
 
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-/// Maximum number of unacked messages kept, and of acked messages kept.
+/// Maximum number of messages kept in each state.
 const MOST: usize = 64;
 
 /// Time within which a peer that sends other datagrams has to retransmit its oldest unacked message. Three
@@ -42,8 +42,10 @@ const REPEATS: u8 = 2;
 pub(super) struct SentMessages {
     /// Unacked messages, sorted by number.
     open: VecDeque<UnackedMessage>,
-    /// Recently acked messages.
-    done: VecDeque<AckedMessage>,
+    /// Recently acked messages whose ack the peer may not have received.
+    acked: VecDeque<AckedMessage>,
+    /// Recently acked messages whose ack the peer has received.
+    finished: VecDeque<FinishedMessage>,
     /// Highest ack sent to the peer, and the time at which it was sent first.
     shown: Option<Seq>,
     shown_at: Time,
@@ -69,15 +71,23 @@ struct UnackedMessage {
     at: Time,
 }
 
-/// An acked message.
+/// An acked message whose ack the peer may not have received.
 #[derive(Clone, Copy, Debug)]
 struct AckedMessage {
     seq: Seq,
     name: Option<&'static str>,
     /// Number of the first message sent to the peer along with the ack or after it.
     proof: Option<Seq>,
-    /// Time at which the peer acked `proof`, which shows that it has received the ack.
-    known: Option<Time>,
+}
+
+/// An acked message whose ack the peer has received.
+#[derive(Clone, Copy, Debug)]
+struct FinishedMessage {
+    seq: Seq,
+    name: Option<&'static str>,
+    /// Time at which the peer acked the proof, which shows that it has received the ack.
+    since: Time,
+    /// Number of retransmissions since then.
     repeats: u8,
 }
 
@@ -129,16 +139,9 @@ impl SentMessages {
         };
         let before = self.open.len();
         while let Some(open) = self.open.pop_front_if(is_acked) {
-            self.done.push_back(AckedMessage {
-                seq: open.seq,
-                name: open.name,
-                proof: None,
-                known: None,
-                repeats: 0,
-            });
-            if self.done.len() > MOST {
-                self.done.pop_front();
-            }
+            let proof = None;
+            let (seq, name) = (open.seq, open.name);
+            push(&mut self.acked, AckedMessage { seq, name, proof });
         }
         if self.open.len() != before {
             // Another message is the oldest from now on, so its time starts now.
@@ -157,8 +160,8 @@ impl SentMessages {
     /// Makes the message `with` the proof of all acks that have none.
     fn along(&mut self, with: Option<Seq>) {
         if with.is_some() {
-            let unproved = self.done.iter_mut().filter(|done| done.proof.is_none());
-            unproved.for_each(|done| done.proof = with);
+            let unproved = self.acked.iter_mut().filter(|acked| acked.proof.is_none());
+            unproved.for_each(|acked| acked.proof = with);
         }
     }
 
@@ -170,10 +173,17 @@ impl SentMessages {
 
     /// Records an ack sent by the peer, which proves that the peer has received earlier acks.
     pub(super) fn proved(&mut self, ack: Seq, at: Time) {
-        let has = |proof: Seq| proof.is_behind(ack);
-        let new = self.done.iter_mut().filter(|done| done.known.is_none());
-        new.filter(|done| done.proof.is_some_and(has))
-            .for_each(|done| done.known = Some(at));
+        // Messages are acked in order, so the proofs are in order as well.
+        let is_proved = |acked: &mut AckedMessage| acked.proof.is_some_and(|proof| proof.is_behind(ack));
+        while let Some(AckedMessage { seq, name, .. }) = self.acked.pop_front_if(is_proved) {
+            let finished = FinishedMessage {
+                seq,
+                name,
+                since: at,
+                repeats: 0,
+            };
+            push(&mut self.finished, finished);
+        }
     }
 
     /// Records a datagram of the peer. `numbers` are its vital numbers with their resend flags. Returns the oldest
@@ -240,16 +250,24 @@ impl SentMessages {
     }
 
     fn repeated(&mut self, seq: Seq, at: Time) -> Option<Repeated> {
-        let done = self.done.iter_mut().rev().find(|done| done.seq == seq)?;
-        let known = done.known.filter(|known| at.since(*known) >= BEGUN)?;
-        done.repeats = done.repeats.saturating_add(1);
-        if done.repeats < REPEATS || std::mem::replace(&mut self.is_repeat_reported, true) {
+        let mut finished = self.finished.iter_mut().rev();
+        let message = finished.find(|message| message.seq == seq && at.since(message.since) >= BEGUN)?;
+        message.repeats = message.repeats.saturating_add(1);
+        if message.repeats < REPEATS || std::mem::replace(&mut self.is_repeat_reported, true) {
             return None;
         }
         Some(Repeated {
             seq,
-            name: done.name,
-            after: at.since(known),
+            name: message.name,
+            after: at.since(message.since),
         })
     }
+}
+
+/// Appends a message. Discards the oldest message if there are too many.
+fn push<T>(messages: &mut VecDeque<T>, message: T) {
+    if messages.len() >= MOST {
+        messages.pop_front();
+    }
+    messages.push_back(message);
 }
