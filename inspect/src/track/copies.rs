@@ -26,6 +26,7 @@ const STORM: u8 = 12;
 /// Recent vital messages and datagrams of one direction.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
+    /// At most one message for each number.
     messages: VecDeque<Known>,
     datagrams: VecDeque<(u64, Time)>,
 }
@@ -87,12 +88,15 @@ impl Copies {
         at: Time,
     ) -> Likeness {
         let hash = hash(data);
-        let is_other = |known: &Known| known.seq == seq && known.hash != hash;
-        if !is_repeat {
-            self.messages.retain(|known| !is_other(known));
+        let mut found = self.messages.iter().rposition(|known| known.seq == seq);
+        if let Some(at) = found
+            && !is_repeat
+            && self.messages.get(at).is_some_and(|known| known.hash != hash)
+        {
+            self.messages.remove(at);
+            found = None;
         }
-        let found = self.messages.iter_mut().rev().find(|known| known.seq == seq);
-        let Some(known) = found else {
+        let Some(known) = found.and_then(|at| self.messages.get_mut(at)) else {
             self.messages.push_back(Known {
                 seq,
                 hash,
