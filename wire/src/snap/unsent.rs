@@ -66,7 +66,9 @@ impl Unsent {
             return false;
         };
         let (is_unknown, newest) = (self.is_cut && (1..*oldest).contains(&tick), *newest);
-        if is_unknown || self.acked == Some(tick) || self.ticks.contains(&tick) {
+        // Most acks are of a recent tick.
+        let was_sent = || self.ticks.iter().rev().any(|sent| *sent == tick);
+        if is_unknown || self.acked == Some(tick) || was_sent() {
             self.acked = Some(tick);
             (self.count, self.first, self.inputs) = (0, None, 0);
             return false;
