@@ -28,9 +28,22 @@ pub struct Int {
 pub fn decode(bytes: &[u8]) -> Option<Int> {
     let (&first, rest) = bytes.split_first()?;
     let mut data = u32::from(first & 0x3f);
+    let signed = |data: u32| match first & 0x40 {
+        0 => data.cast_signed(),
+        _ => !data.cast_signed(),
+    };
+    if first & 0x80 == 0 {
+        // Most ints have one byte.
+        return Some(Int {
+            value: signed(data),
+            len: 1,
+            overlong: false,
+            padding: false,
+        });
+    }
     let mut len = 1;
     let mut padding = false;
-    let mut more = first & 0x80 != 0;
+    let mut more = true;
     let mut rest = rest.iter();
     while more && len < MAX_LEN {
         let &byte = rest.next()?;
@@ -41,13 +54,10 @@ pub fn decode(bytes: &[u8]) -> Option<Int> {
         len += 1;
         more = byte & 0x80 != 0;
     }
-    let overlong = len > canonical_len(data);
-    let data = data.cast_signed();
-    let value = if first & 0x40 == 0 { data } else { !data };
     Some(Int {
-        value,
+        value: signed(data),
         len,
-        overlong,
+        overlong: len > canonical_len(data),
         padding,
     })
 }
