@@ -64,7 +64,7 @@ fn live(through: &Through) -> Vec<Finding> {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     for event in through.events.iter().cloned() {
-        judge.record(teetap_inspect::recording::Item::Event(event), &mut decoder);
+        judge.record(teetap_inspect::recording::Item::Event(event), &mut decoder, drop);
     }
     judge.finish(&mut decoder);
     judge.findings().list
@@ -98,7 +98,7 @@ fn judged(file: &[u8]) -> Result<Vec<Finding>, Box<dyn Error>> {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     while let Some(item) = playback.read()? {
-        judge.record(item, &mut decoder);
+        judge.record(item, &mut decoder, drop);
     }
     judge.finish(&mut decoder);
     Ok(judge.findings().list)

@@ -163,9 +163,7 @@ fn read(
                 {
                     warning = Some(text.clone());
                 }
-                if let Some(event) = judge.record(item, &mut decoder) {
-                    recording.done(event);
-                }
+                judge.record(item, &mut decoder, |event| recording.done(event));
             }
             Ok(None) => break None,
             // No part of the file is a recording.

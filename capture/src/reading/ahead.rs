@@ -100,7 +100,8 @@ impl<R: BufRead + Send + 'static> Reader<R> {
             ahead.spent.push(event);
             if ahead.spent.len() >= BATCH {
                 // The thread may have ended.
-                let _gone = ahead.back.send(std::mem::take(&mut ahead.spent));
+                let spent = std::mem::replace(&mut ahead.spent, Vec::with_capacity(BATCH));
+                let _gone = ahead.back.send(spent);
             }
         }
     }

@@ -89,9 +89,9 @@ impl Judge {
         }
     }
 
-    /// Decodes and records an item of a recording, after the decoder's own events that were due before it. Returns the
-    /// event of the item so that its memory can be reused.
-    pub fn record(&mut self, item: Item, decoder: &mut Decoder) -> Option<Event> {
+    /// Decodes and records an item of a recording, after the decoder's own events that were due before it. Passes the
+    /// event of the item to `done` so that its memory can be reused.
+    pub fn record(&mut self, item: Item, decoder: &mut Decoder, done: impl FnOnce(Event)) {
         match item {
             Item::Start { .. } => {
                 self.finish(decoder);
@@ -107,7 +107,7 @@ impl Judge {
                 if let Some(reading) = decoded.reading {
                     decoder.recycle(reading);
                 }
-                return Some(decoded.event);
+                done(decoded.event);
             }
             Item::Gap { .. } => {
                 decoder.gap();
@@ -115,7 +115,6 @@ impl Judge {
             }
             Item::Log { text, .. } => decoder.log(&text),
         }
-        None
     }
 
     /// Ends a recording: records the decoder's events that are still due, and the joins that are still in progress.

@@ -178,7 +178,7 @@ fn joins_in_progress_are_judged_at_the_end_of_their_run() {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     for ms in [4000, 7000, 5000] {
-        judge.record(Item::Start { wall: 0, run: None }, &mut decoder);
+        judge.record(Item::Start { wall: 0, run: None }, &mut decoder, drop);
         for at in [Time(0), Time(ms * 1000)] {
             let opening = EventKind::Session(session(State::Opening, Proto::V7));
             let notice = EventKind::Notice(Notice::EarlyClose);
@@ -189,6 +189,7 @@ fn joins_in_progress_are_judged_at_the_end_of_their_run() {
                     what: if at == Time(0) { opening } else { notice },
                 }),
                 &mut decoder,
+                drop,
             );
         }
     }

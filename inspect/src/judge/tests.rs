@@ -545,7 +545,7 @@ pub(super) fn take(judge: &mut Judge, decoder: &mut Decoder, item: teetap_captur
         Read::Gap { at, lost } => Item::Gap { at, lost },
         Read::Log { at, level, text } => Item::Log { at, level, text },
     };
-    judge.record(item, decoder);
+    judge.record(item, decoder, drop);
 }
 
 fn of_capture(path: &Path) -> Findings {
@@ -576,7 +576,7 @@ fn the_release_that_the_probe_was_told_is_named() {
         ),
     ] {
         let mut run = Run::new();
-        assert!(run.judge.record(log(text), &mut run.decoder).is_none());
+        run.judge.record(log(text), &mut run.decoder, drop);
         let bytes = chunks(9, false, &[(Some(1), KILL)]);
         run.datagram(10, Dir::S2c, &bytes, &[Code::AckAhead]);
         let findings = run.judge.findings().list;

@@ -35,7 +35,7 @@ pub(crate) fn findings(items: impl Iterator<Item = Item>) -> String {
     let mut decoder = Decoder::new(Registry::builtin());
     let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
     for item in items {
-        judge.record(item, &mut decoder);
+        judge.record(item, &mut decoder, drop);
     }
     judge.finish(&mut decoder);
     let findings = judge.findings();
