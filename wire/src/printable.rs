@@ -71,7 +71,9 @@ pub fn is_safe(text: &str) -> bool {
 
 /// Returns true if a text consists of printable ASCII characters, as most texts do.
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+    // Without an early return, the compiler checks several bytes at once.
+    let is_printable = |byte: u8| matches!(byte, b' '..=b'~');
+    text.bytes().fold(true, |all, byte| all & is_printable(byte))
 }
 
 /// A character in its safe form.
