@@ -189,6 +189,19 @@ fn a_socket_stays_until_what_waits_for_it_has_left() {
     );
 }
 
+/// The 65th browser displaces the first relay. The request that waits for its closed socket is not sent.
+#[test]
+fn a_request_is_not_sent_on_a_socket_that_was_closed_for_another_browser() {
+    let mut stage = Stage::joined(PAIRS[2], 7);
+    set(&mut stage, "link c2s delay 100ms connless");
+    for number in 0..65 {
+        stage.world.stranger_sends(stranger(number), &ask(number));
+    }
+    stage.run(SECOND);
+    let others: Vec<_> = (1..65).map(ask).collect();
+    assert_eq!(left(&mut stage, Place::ToServer), others);
+}
+
 #[test]
 fn messages_on_the_socket_of_a_session_have_the_link_of_the_session() {
     for pair in PAIRS.into_iter().filter(|pair| pair.client != Variant::V7) {

@@ -50,7 +50,14 @@ impl Hub {
         let now = self.env.now;
         for dir in [Dir::C2s, Dir::S2c] {
             while let Some((to, bytes)) = self.env.browsing.lane(dir).pop(now) {
-                self.env.out.send_late(to, &bytes);
+                // The socket may have been closed for another browser in the meantime.
+                let is_open = match to {
+                    Destination::Client(_) => true,
+                    Destination::Server(upstream) => self.sessions.owners.contains_key(&upstream),
+                };
+                if is_open {
+                    self.env.out.send_late(to, &bytes);
+                }
             }
         }
         self.timers.clear(Timer::Browsing, &mut self.late.browsing_alarm);
