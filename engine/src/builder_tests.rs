@@ -15,6 +15,9 @@ use teetap_proxy::{
 };
 use tempfile::TempDir;
 
+#[path = "script_tests.rs"]
+mod script;
+
 use super::*;
 use crate::{Origin, control::Control};
 
