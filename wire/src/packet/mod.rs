@@ -11,6 +11,8 @@ mod inflate;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod same;
+#[cfg(test)]
 mod tests;
 mod write;
 

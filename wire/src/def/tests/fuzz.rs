@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const WORDS: &[&str] = &[
+pub(super) const WORDS: &[&str] = &[
     "for",
     "0.6",
     "ddnet",

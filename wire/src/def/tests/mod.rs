@@ -7,6 +7,7 @@ mod gist;
 mod list;
 mod odd;
 mod properties;
+mod same;
 mod text;
 
 use super::*;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-const DIALECTS: [(Dialect, Proto); 3] = [
+pub(super) const DIALECTS: [(Dialect, Proto); 3] = [
     (Dialect::V6, Proto::V6),
     (Dialect::Ddnet, Proto::Ddnet),
     (Dialect::V7, Proto::V7),
@@ -65,7 +65,7 @@ impl Choices {
     }
 
     /// Returns a legal value. Counters are corrected later.
-    fn one(&mut self, def: &Def, at: u16, field: &Field) -> Datum {
+    pub(super) fn one(&mut self, def: &Def, at: u16, field: &Field) -> Datum {
         match &field.ty {
             Type::Flags(set) => {
                 let bits = self.next()
@@ -347,7 +347,7 @@ fn counts(def: &Def, counter: u16) -> bool {
 }
 
 /// Makes some packed ints longer than necessary.
-fn pad_ints(def: &Def, data: &mut Vec<u8>, body: usize, choices: &mut Choices) {
+pub(super) fn pad_ints(def: &Def, data: &mut Vec<u8>, body: usize, choices: &mut Choices) {
     let mut decoded = Decoded::new();
     decoded.read(def, data, body);
     let packed = |record: &&Record| {
@@ -368,7 +368,7 @@ fn pad_ints(def: &Def, data: &mut Vec<u8>, body: usize, choices: &mut Choices) {
 }
 
 /// Returns the path of a record at the top level, or in a group or list at the top level.
-fn path_to(def: &Def, decoded: &Decoded, record: &Record) -> Option<String> {
+pub(super) fn path_to(def: &Def, decoded: &Decoded, record: &Record) -> Option<String> {
     let name = |record: &Record| def.field(record.field).map(|field| &*field.name);
     let index = |record: &Record| record.index.map_or(String::new(), |index| format!("[{index}]"));
     if record.depth == 0 {

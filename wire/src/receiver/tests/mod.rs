@@ -6,6 +6,7 @@ mod joins;
 mod page;
 mod properties;
 mod rows;
+mod same;
 
 use super::{Admission, Finding, Leg, Phase, Receiver, Release};
 use crate::{Proto, Seq, Side, Token, Trailing, compress};

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::recode::{Dice, Server};
+use super::recode::Server;
 use super::*;
+use crate::testing::Dice;
 
 /// A client by the rules of the game, which keeps snapshots by their ticks.
 #[derive(Debug)]

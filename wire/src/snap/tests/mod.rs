@@ -6,6 +6,7 @@ mod late;
 mod odd;
 mod properties;
 mod recode;
+mod same;
 mod store;
 
 use super::*;

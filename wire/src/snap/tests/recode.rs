@@ -3,23 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-
-/// A source of small numbers.
-pub(super) struct Dice(pub(super) u64);
-
-impl Dice {
-    pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % end
-    }
-
-    fn int(&mut self) -> i32 {
-        let any = i32::from_le_bytes(self.below(1 << 32).to_le_bytes()[..4].try_into().unwrap());
-        if self.below(3) == 0 { any } else { any % 100 }
-    }
-}
+use crate::testing::Dice;
 
 /// A server that sends the world of each tick as a difference to the world that the client acked.
 pub(super) struct Server {
@@ -92,7 +76,7 @@ fn sent(recoded: Recoded, message: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Picks changes of some items, and applies them to a copy of the world.
-fn edits(dice: &mut Dice, world: &Snapshot) -> (Vec<ItemEdit>, Snapshot) {
+pub(super) fn edits(dice: &mut Dice, world: &Snapshot) -> (Vec<ItemEdit>, Snapshot) {
     let (mut edits, mut changed) = (Vec::new(), world.clone());
     for (key, ints) in world.items() {
         if dice.below(4) == 0 {

@@ -8,7 +8,7 @@ use super::{
 
 /// A fault of the sender.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Fault {
+pub(in crate::snap::tests) enum Fault {
     Twice,
     NotCounted,
     NotDeleted,

@@ -12,7 +12,8 @@ mod single;
 mod world;
 
 use super::*;
-use fault::{Fault, Plan};
+pub(super) use fault::Fault;
+use fault::Plan;
 use sent::Sent;
 use world::{Items, World};
 
@@ -22,9 +23,42 @@ const SEEDS: u64 = 60;
 const RIGHT: usize = 8;
 const WRONG: usize = 6;
 
-/// Runs one world. Returns the likeliest cause after the first wrong snapshot, the likeliest cause after the last wrong
-/// snapshot, and the correct cause.
-fn run(fault: Fault, seed: u64) -> [Option<Cause>; 3] {
+/// Faults of bases, sums and items.
+pub(super) const ITEMS: [Fault; 18] = [
+    Fault::Twice,
+    Fault::NotCounted,
+    Fault::NotDeleted,
+    Fault::StillCounted,
+    Fault::SentTwice,
+    Fault::RemovedNotThere,
+    Fault::DeletedAndSent,
+    Fault::Absolute,
+    Fault::ItemOlder,
+    Fault::ItemOtherBase,
+    Fault::OtherBase,
+    Fault::OnlyMessage,
+    Fault::SumOfBase,
+    Fault::Zero,
+    Fault::Keys,
+    Fault::Cut,
+    Fault::Descriptors,
+    Fault::TypeTwice,
+];
+/// Faults of values.
+pub(super) const VALUES: [FieldFault; 9] = [
+    FieldFault::Sign,
+    FieldFault::DifferenceSign,
+    FieldFault::Cut(8),
+    FieldFault::Swapped,
+    FieldFault::Twice,
+    FieldFault::NotCounted,
+    FieldFault::Absolute,
+    FieldFault::Older,
+    FieldFault::Jump(0),
+];
+
+/// Runs one world. Returns the diagnosis after each wrong snapshot, and the correct cause.
+pub(super) fn diagnoses(fault: Fault, seed: u64) -> (Vec<Option<Diagnosis>>, Cause) {
     let mut world = World::new(seed);
     if fault == Fault::Descriptors && world.proto == Proto::V7 {
         world = World::new(seed + 1_000_001);
@@ -68,7 +102,7 @@ fn run(fault: Fault, seed: u64) -> [Option<Cause>; 3] {
         unreachable!()
     };
     let mut doctor = ChecksumCauses::default();
-    let (mut first, mut last) = (None, None);
+    let mut found = Vec::new();
     for _ in 0..WRONG {
         let mut items = world.items.clone();
         if fault == Fault::NotDeleted {
@@ -77,13 +111,24 @@ fn run(fault: Fault, seed: u64) -> [Option<Cause>; 3] {
         let sent = plan.send(&mut world.rng, older, base, &items);
         let (fate, message) = send(&mut session, world.tick, *tick, &sent);
         if fate == Fate::BadCrc {
-            last = session.store.diagnose(&mut doctor, &message);
-            first = first.or(last.clone());
+            found.push(session.store.diagnose(&mut doctor, &message));
         }
         world.step();
     }
-    let cause = |diagnosis: Option<Diagnosis>| Some(diagnosis?.causes.first()?.cause);
-    [cause(first), cause(last), Some(plan.cause(*tick))]
+    (found, plan.cause(*tick))
+}
+
+/// Runs one world. Returns the likeliest cause after the first wrong snapshot, the likeliest cause after the last wrong
+/// snapshot, and the correct cause.
+fn run(fault: Fault, seed: u64) -> [Option<Cause>; 3] {
+    let (found, right) = diagnoses(fault, seed);
+    let first = found.iter().flatten().next();
+    let cause = |diagnosis: Option<&Diagnosis>| Some(diagnosis?.causes.first()?.cause);
+    [
+        cause(first),
+        cause(found.last().and_then(Option::as_ref)),
+        Some(right),
+    ]
 }
 
 /// Returns the percentage of seeds in which the first cause is the fault: after the first wrong snapshot, and after
@@ -107,27 +152,7 @@ fn named(fault: Fault) -> (u64, u64) {
 
 #[test]
 fn faults_of_bases_sums_and_items_are_named_at_once() {
-    let faults = [
-        Fault::Twice,
-        Fault::NotCounted,
-        Fault::NotDeleted,
-        Fault::StillCounted,
-        Fault::SentTwice,
-        Fault::RemovedNotThere,
-        Fault::DeletedAndSent,
-        Fault::Absolute,
-        Fault::ItemOlder,
-        Fault::ItemOtherBase,
-        Fault::OtherBase,
-        Fault::OnlyMessage,
-        Fault::SumOfBase,
-        Fault::Zero,
-        Fault::Keys,
-        Fault::Cut,
-        Fault::Descriptors,
-        Fault::TypeTwice,
-    ];
-    let rates: Vec<_> = faults.into_iter().map(|fault| (fault, named(fault))).collect();
+    let rates: Vec<_> = ITEMS.into_iter().map(|fault| (fault, named(fault))).collect();
     let low: Vec<_> = rates
         .iter()
         .filter(|(_, (at_once, last))| *at_once < 90 || *last < 95)
@@ -137,18 +162,7 @@ fn faults_of_bases_sums_and_items_are_named_at_once() {
 
 #[test]
 fn faults_of_values_are_named_after_a_few_snapshots() {
-    let faults = [
-        FieldFault::Sign,
-        FieldFault::DifferenceSign,
-        FieldFault::Cut(8),
-        FieldFault::Swapped,
-        FieldFault::Twice,
-        FieldFault::NotCounted,
-        FieldFault::Absolute,
-        FieldFault::Older,
-        FieldFault::Jump(0),
-    ];
-    let faults = faults.into_iter().map(Fault::Field);
+    let faults = VALUES.into_iter().map(Fault::Field);
     let rates: Vec<_> = faults.map(|fault| (fault, named(fault))).collect();
     let low: Vec<_> = rates.iter().filter(|(_, (_, last))| *last < 95).collect();
     assert!(low.is_empty(), "{low:?}");
