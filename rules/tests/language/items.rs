@@ -31,7 +31,7 @@ fn world(tick: i32, more: u16) -> Snapshot {
 }
 
 /// Returns the messages of a complete snapshot.
-fn snapshot(tick: i32, more: u16) -> Vec<(Dir, Vec<u8>)> {
+pub(crate) fn snapshot(tick: i32, more: u16) -> Vec<(Dir, Vec<u8>)> {
     let (world, mut data) = (world(tick, more), Vec::new());
     let sizes = Sizes::new(Registry::builtin(), Proto::Ddnet);
     world.delta(&Snapshot::new(), &sizes, &mut data).unwrap();

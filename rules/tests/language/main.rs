@@ -23,6 +23,7 @@ mod properties;
 mod random;
 mod read_out;
 mod right;
+mod same;
 mod stage;
 mod subject;
 mod tables;

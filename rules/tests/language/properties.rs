@@ -8,7 +8,7 @@ use teetap_wire::{Code, Proto};
 use crate::subject::{Case, Snap};
 
 /// Conditions of every kind: true, false and unknown.
-const ATOMS: &[&str] = &[
+pub(crate) const ATOMS: &[&str] = &[
     "c2s",
     "s2c",
     "game",
@@ -42,7 +42,7 @@ const ATOMS: &[&str] = &[
     "since(sys) < 5s",
 ];
 
-fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let chat = |proto, message: &str| {
         let fields = [("client_id", Datum::Int(3)), ("message", message.into())];
         Case::new(proto, "sv_chat", &fields)

@@ -8,7 +8,7 @@ use teetap_wire::def::{Datum, Registry};
 
 use crate::stage::{OPENING, first_copy, message, program, say};
 
-const ACTIONS: &[&str] = &[
+pub(crate) const ACTIONS: &[&str] = &[
     "pass",
     "drop",
     "lose",
@@ -44,15 +44,15 @@ const ACTIONS: &[&str] = &[
 ];
 
 /// A name that conditions use.
-const NAMES: &str = "let talk = cl_say or sv_chat\n";
+pub(crate) const NAMES: &str = "let talk = cl_say or sv_chat\n";
 
 /// A rule that sets the variables that conditions use.
-const SETS: &str = "var $said = .message, var $at = t when talk\n";
+pub(crate) const SETS: &str = "var $said = .message, var $at = t when talk\n";
 
 /// Mark of a rule that is added to others.
 const BESIDE: &str = "beside";
 
-const CONDITIONS: &[&str] = &[
+pub(crate) const CONDITIONS: &[&str] = &[
     "cl_say",
     "sv_chat",
     "c2s and .message contains \"a\"",
@@ -64,7 +64,7 @@ const CONDITIONS: &[&str] = &[
     "cl_say and not $at > 4s",
 ];
 
-const MODIFIERS: &[&str] = &[
+pub(crate) const MODIFIERS: &[&str] = &[
     "",
     "chance 30%",
     "every 2",
@@ -176,7 +176,7 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
 }
 
 /// Pieces of rules.
-const WORDS: &[&str] = &[
+pub(crate) const WORDS: &[&str] = &[
     "drop",
     "lose",
     "2 times",
