@@ -90,6 +90,6 @@ impl Dice {
     /// Returns a word of one of two lists, each with the same chance.
     fn of_two(&mut self, one: &[&'static str], other: &[&'static str]) -> &'static str {
         let list = *self.pick(&[one, other]);
-        *self.pick(list)
+        self.pick::<&str>(list)
     }
 }

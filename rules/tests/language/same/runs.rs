@@ -105,6 +105,30 @@ struct Sent {
     proto: Option<Proto>,
 }
 
+/// Returns messages of handshakes and of the browser.
+fn controls() -> Vec<Sent> {
+    let all = [
+        (
+            Dir::C2s,
+            PacketKind::Control(Side::Client),
+            &b"\x01TKEN\xff\xff\xff\xff"[..],
+        ),
+        (Dir::S2c, PacketKind::Control(Side::Client), b"\x02TKEN"),
+        (Dir::S2c, PacketKind::Control(Side::Server), b"\x02TKEN"),
+        (Dir::C2s, PacketKind::Control(Side::Server), b"\x03"),
+        (Dir::C2s, PacketKind::Control(Side::Client), b"\x00"),
+        (Dir::S2c, PacketKind::Control(Side::Client), b"\x04x\0"),
+        (Dir::C2s, PacketKind::Connless, b"\xff\xff\xff\xffgie3\x05"),
+    ];
+    let sent = |(dir, form, data): (Dir, PacketKind, &[u8])| Sent {
+        dir,
+        form,
+        data: data.to_vec(),
+        proto: None,
+    };
+    all.map(sent).into()
+}
+
 fn traffic() -> Vec<Sent> {
     let chunk = |(dir, data): (Dir, Vec<u8>)| Sent {
         dir,
@@ -166,26 +190,7 @@ fn traffic() -> Vec<Sent> {
             ..chunk((dir, data))
         });
     }
-    for (dir, form, data) in [
-        (
-            Dir::C2s,
-            PacketKind::Control(Side::Client),
-            &b"\x01TKEN\xff\xff\xff\xff"[..],
-        ),
-        (Dir::S2c, PacketKind::Control(Side::Client), b"\x02TKEN"),
-        (Dir::S2c, PacketKind::Control(Side::Server), b"\x02TKEN"),
-        (Dir::C2s, PacketKind::Control(Side::Server), b"\x03"),
-        (Dir::C2s, PacketKind::Control(Side::Client), b"\x00"),
-        (Dir::S2c, PacketKind::Control(Side::Client), b"\x04x\0"),
-        (Dir::C2s, PacketKind::Connless, b"\xff\xff\xff\xffgie3\x05"),
-    ] {
-        all.push(Sent {
-            dir,
-            form,
-            data: data.to_vec(),
-            proto: None,
-        });
-    }
+    all.extend(controls());
     all
 }
 
@@ -337,7 +342,7 @@ impl Run {
     /// Disables a rule, or opens the sessions again under the same program, as after a reload of the rules.
     fn reload(&mut self, same: &mut Same, number: u64) {
         let rule = RuleId(u16::try_from(number % 5).unwrap());
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             same.line(format_args!("{}", self.shared.enable(rule, false)));
             return;
         }

@@ -230,6 +230,42 @@ fn mistakes_are_reported_as_before() {
     insta::assert_snapshot!(same.table("mistakes"));
 }
 
+/// Adds what is read from texts of messages to send or to change.
+fn drafts(same: &mut Same) {
+    let registry = Registry::builtin();
+    same.group("drafts");
+    for text in [
+        "s2c sv_chat{client_id: -1, message: \"hi\"}",
+        "c2s cl_say{message: \"hi\", team: 1} nonvital",
+        "s2c sv_chat",
+        "s2c sv_chat{mode: 1, message: \"x\"}",
+        "c2s sv_chat{message: \"x\"}",
+        "s2c sv_chat{message: n}",
+        "s2c nothing{}",
+        "sv_chat.message = \"x\"",
+        ".message = \"x\", .client_id = 3",
+        "message: \"x\"",
+        "cl_say{team: 1}",
+        "sv_chat{client_id: 99999999999}",
+        "s2c snap_empty{tick: 5} vital",
+        "",
+    ] {
+        for draft in [Draft::inject(text, registry), Draft::edit(text, registry)] {
+            match draft {
+                Ok((draft, warnings)) => {
+                    same.diagnostics(text, &warnings);
+                    for proto in Proto::ALL {
+                        same.line(format_args!("{text} {proto} {:?}", draft.made(proto)));
+                        let (_, say) = crate::stage::say("before");
+                        same.line(format_args!("{:?}", draft.edited(proto, Dir::C2s, &say)));
+                    }
+                }
+                Err(errors) => same.diagnostics(text, &errors),
+            }
+        }
+    }
+}
+
 #[test]
 fn words_are_completed_and_drafts_are_read_as_before() {
     let (mut same, mut dice) = (Same::default(), Dice(29));
@@ -284,36 +320,6 @@ fn words_are_completed_and_drafts_are_read_as_before() {
             is_rule_word(word)
         ));
     }
-    same.group("drafts");
-    for text in [
-        "s2c sv_chat{client_id: -1, message: \"hi\"}",
-        "c2s cl_say{message: \"hi\", team: 1} nonvital",
-        "s2c sv_chat",
-        "s2c sv_chat{mode: 1, message: \"x\"}",
-        "c2s sv_chat{message: \"x\"}",
-        "s2c sv_chat{message: n}",
-        "s2c nothing{}",
-        "sv_chat.message = \"x\"",
-        ".message = \"x\", .client_id = 3",
-        "message: \"x\"",
-        "cl_say{team: 1}",
-        "sv_chat{client_id: 99999999999}",
-        "s2c snap_empty{tick: 5} vital",
-        "",
-    ] {
-        for draft in [Draft::inject(text, registry), Draft::edit(text, registry)] {
-            match draft {
-                Ok((draft, warnings)) => {
-                    same.diagnostics(text, &warnings);
-                    for proto in Proto::ALL {
-                        same.line(format_args!("{text} {proto} {:?}", draft.made(proto)));
-                        let (_, say) = crate::stage::say("before");
-                        same.line(format_args!("{:?}", draft.edited(proto, Dir::C2s, &say)));
-                    }
-                }
-                Err(errors) => same.diagnostics(text, &errors),
-            }
-        }
-    }
+    drafts(&mut same);
     insta::assert_snapshot!(same.table("words"));
 }
