@@ -1,17 +1,19 @@
 //! Regression tests: every view of every recorded session is drawn as before.
 //!
-//! A snapshot has a line for each frame: the keys that were pressed before it, and the checksum of its text. Any difference
-//! fails the test, whether or not it is intended. After an intended change, run
+//! A snapshot has a line for each frame: the keys that were pressed before it, and the checksum of its text and its colours.
+//! Any difference fails the test, whether or not it is intended. After an intended change, run
 //! `INSTA_UPDATE=always cargo test -p teetap-tui --lib same`. `TEETAP_SAME=DIR` writes the frames to files, to be compared
 //! with `diff` before and after the change.
 
 use std::{fmt::Write as _, fs, path::Path};
 
+use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
+
 use super::{
-    feed::{draw, press, replayed},
+    feed::{press, replayed},
     proxied,
 };
-use crate::{App, app::view::View};
+use crate::{App, app::view::View, view};
 
 /// Keys that are pressed one after the other in each view.
 const KEYS: [&str; 8] = [
@@ -26,10 +28,34 @@ const KEYS: [&str; 8] = [
 ];
 
 /// Returns a checksum (FNV-1a) that is the same on every machine.
-fn checksum(text: &str) -> u64 {
+pub(super) fn checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+/// Returns a frame as text, with the colour and the modifiers before each cell where they change.
+pub(super) fn styled(frame: &Buffer) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for (at, cell) in frame.content().iter().enumerate() {
+        if at % usize::from(frame.area.width) == 0 {
+            text.push('\n');
+        }
+        let style = (cell.fg, cell.bg, cell.modifier);
+        if last.replace(style) != Some(style) {
+            let _infallible = write!(text, "<{:?} {:?} {}>", cell.fg, cell.bg, cell.modifier.bits());
+        }
+        text.push_str(cell.symbol());
+    }
+    text + "\n"
+}
+
+/// Draws a screen of a usual size.
+fn frame(app: &mut App) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(132, 43)).unwrap();
+    terminal.draw(|frame| view::draw(frame, app)).unwrap();
+    styled(terminal.backend().buffer())
 }
 
 /// Compares the frames of a session with the stored snapshot. `screen` returns a screen with the session.
@@ -42,7 +68,7 @@ fn check(name: &str, screen: impl Fn() -> App) {
         for keys in KEYS {
             press(&mut app, keys);
             pressed = format!("{pressed} {keys}");
-            let frame = draw(&mut app, (132, 43));
+            let frame = frame(&mut app);
             if let Some(dir) = std::env::var_os("TEETAP_SAME") {
                 let file = format!("{name}.{}", pressed.replace(' ', "-"));
                 fs::write(Path::new(&dir).join(file), &frame).unwrap();
