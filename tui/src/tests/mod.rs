@@ -21,3 +21,4 @@ mod sessions;
 mod stats;
 mod timeline;
 mod tour;
+mod walk;
