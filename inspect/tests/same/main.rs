@@ -5,6 +5,9 @@
 //! events, rows of text, JSON lines. Below are the checksums of the recordings, of the items read from these recordings, and
 //! of the findings. Any difference fails the test, whether or not it is intended.
 //!
+//! Further snapshots have a line for each group of recordings: sessions with one fault (`faults`), recorded sessions with one
+//! edit (`edited`), damaged files (`damaged`), and recordings read from a place on or with several runs (`placed`).
+//!
 //! After an intended change, run `INSTA_UPDATE=always cargo test -p teetap-inspect --test same` and look at the first second
 //! and the outputs that differ. `TEETAP_SAME=DIR` writes the outputs to files, to be compared with `diff` before and after
 //! the change.
@@ -16,7 +19,12 @@
     reason = "a test: what may not happen fails it"
 )]
 
+mod damaged;
+mod edited;
+mod faults;
+mod observed;
 mod outputs;
+mod placed;
 mod recordings;
 mod rules;
 mod storm;
