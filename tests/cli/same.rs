@@ -5,6 +5,9 @@
 //! `INSTA_UPDATE=always cargo test --test cli same`. `TEETAP_SAME=DIR` writes the outputs to files, to be compared with
 //! `diff` before and after the change.
 
+mod options;
+mod runs;
+
 use std::{
     fs,
     path::Path,
@@ -49,28 +52,51 @@ const FILTERS: &[&str] = &[
     "connless or control",
 ];
 
-/// Runs a command in the project's directory, and returns its outputs and its exit code.
-fn outputs(args: &[&str], file: &str, folder: &Path) -> (Option<i32>, Vec<u8>) {
-    let out = folder.join("out");
-    let path = out.to_str().unwrap();
+/// Runs a command in the project's directory, and returns its outputs and its exit code. `NAME=VALUE` before the command
+/// sets an environment variable. If `IN` or `CONFIG` is among the arguments, `file` is the contents of a new file: `IN`
+/// becomes its path, `CONFIG` is left out because the file is the user's configuration.
+fn outputs(args: &[&str], file: &str, folder: &Path) -> Row {
+    let [out, given, config] = ["out", "in", "teetap/config.toml"].map(|name| folder.join(name));
     let mut command = teetap();
-    command.current_dir(env!("CARGO_MANIFEST_DIR")).env("TZ", "UTC");
+    command
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("TZ", "UTC")
+        .env_remove("COLUMNS");
     for arg in args {
-        command.arg(match *arg {
-            "FILE" => file,
-            "OUT" => path,
-            arg => arg,
-        });
+        match *arg {
+            "FILE" => command.arg(file),
+            "OUT" => command.arg(&out),
+            "IN" => {
+                fs::write(&given, file).unwrap();
+                command.arg(&given)
+            }
+            "CONFIG" => {
+                fs::create_dir_all(config.parent().unwrap()).unwrap();
+                fs::write(&config, file).unwrap();
+                command.env("XDG_CONFIG_HOME", folder)
+            }
+            arg => match arg.split_once('=') {
+                Some((name, value)) if name.starts_with("TEETAP_") => command.env(name, value),
+                _ => command.arg(arg),
+            },
+        };
     }
     let run = command.output().unwrap();
     let printed = String::from_utf8([run.stdout, run.stderr].concat()).unwrap();
     let version = concat!("teetap ", env!("CARGO_PKG_VERSION"));
-    let printed = printed.replace(path, "OUT").replace(version, "teetap");
+    let names = [(&out, "OUT"), (&given, "IN"), (&config, "CONFIG")];
+    let printed = names.iter().fold(printed, |printed, (path, name)| {
+        printed.replace(path.to_str().unwrap(), name)
+    });
+    let printed = printed.replace(version, "teetap");
     let mut bytes = printed.into_bytes();
-    if let Ok(mut written) = fs::read(&out) {
-        bytes.append(&mut written);
-        fs::remove_file(&out).unwrap();
+    for path in [&out, &given] {
+        if let Ok(mut written) = fs::read(path) {
+            bytes.append(&mut written);
+            fs::remove_file(path).unwrap();
+        }
     }
+    let _none_there = fs::remove_file(&config);
     (run.status.code(), bytes)
 }
 
@@ -81,19 +107,22 @@ fn checksum(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Runs each command on its file, and compares the outputs with the stored snapshot.
-fn check(name: &str, runs: &[(Vec<&str>, String)]) {
+/// Exit code and outputs of a command.
+type Row = (Option<i32>, Vec<u8>);
+
+/// Runs `count` commands, and compares their outputs with the stored snapshot. `run` returns the outputs of the command
+/// with this number and its line for the snapshot; it may use an empty folder.
+fn rows(name: &str, count: usize, run: impl Fn(usize, &Path) -> (Row, String) + Sync) {
     let next = AtomicUsize::new(0);
-    let rows = Mutex::new(vec![String::new(); runs.len()]);
+    let rows = Mutex::new(vec![String::new(); count]);
     thread::scope(|scope| {
         for _ in 0..BESIDE {
             scope.spawn(|| {
                 let folder = tempfile::tempdir().unwrap();
                 while let at = next.fetch_add(1, Ordering::Relaxed)
-                    && let Some((args, file)) = runs.get(at)
+                    && at < count
                 {
-                    let (code, bytes) = outputs(args, file, folder.path());
-                    let line = args.join(" ").replace("FILE", file);
+                    let ((code, bytes), line) = run(at, folder.path());
                     if let Some(dir) = std::env::var_os("TEETAP_SAME") {
                         fs::write(Path::new(&dir).join(format!("{name}-{at}")), &bytes).unwrap();
                     }
@@ -106,6 +135,23 @@ fn check(name: &str, runs: &[(Vec<&str>, String)]) {
         }
     });
     insta::assert_snapshot!(name, rows.into_inner().unwrap().join("\n"));
+}
+
+/// Runs each command on its file, and compares the outputs with the stored snapshot.
+fn check(name: &str, runs: &[(Vec<&str>, String)]) {
+    rows(name, runs.len(), |at, folder| {
+        let (args, file) = &runs[at];
+        let line = args.join(" ");
+        // The file is a path, or the contents of a new file.
+        let line = match args.iter().any(|arg| ["IN", "CONFIG"].contains(arg)) {
+            true => format!(
+                "{line} <- {}",
+                file.chars().take(40).collect::<String>().escape_debug()
+            ),
+            false => line.replace("FILE", file).replace('\n', "\\n"),
+        };
+        (outputs(args, file, folder), line)
+    });
 }
 
 /// Returns the files of a folder whose names have this ending.
