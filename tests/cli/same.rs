@@ -19,6 +19,7 @@ use std::{
 };
 
 use teetap_kit::capture;
+use teetap_repeatable::{checksum, keep};
 
 use crate::teetap;
 
@@ -100,13 +101,6 @@ fn outputs(args: &[&str], file: &str, folder: &Path) -> Row {
     (run.status.code(), bytes)
 }
 
-/// Returns a checksum (FNV-1a) that is the same on every machine.
-fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
 /// Exit code and outputs of a command.
 type Row = (Option<i32>, Vec<u8>);
 
@@ -123,9 +117,7 @@ fn rows(name: &str, count: usize, run: impl Fn(usize, &Path) -> (Row, String) + 
                     && at < count
                 {
                     let ((code, bytes), line) = run(at, folder.path());
-                    if let Some(dir) = std::env::var_os("TEETAP_SAME") {
-                        fs::write(Path::new(&dir).join(format!("{name}-{at}")), &bytes).unwrap();
-                    }
+                    keep(&format!("{name}-{at}"), &bytes);
                     let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
                     let sum = checksum(&bytes);
                     rows.lock().unwrap()[at] =

@@ -29,10 +29,11 @@ mod recordings;
 mod rules;
 mod storm;
 
-use std::{fmt::Write as _, path::Path};
+use std::fmt::Write as _;
 
 use teetap_capture::Item;
 use teetap_peer::Variant;
+use teetap_repeatable::keep;
 
 use crate::{
     recordings::Recordings,
@@ -44,14 +45,9 @@ const STORMY: f64 = 0.2;
 const CALM: f64 = 0.04;
 
 /// Writes the outputs of a run to files if `TEETAP_SAME` is set.
-fn keep(name: &str, texts: &[(&str, &str)]) {
-    let Some(dir) = std::env::var_os("TEETAP_SAME") else {
-        return;
-    };
+fn keep_all(name: &str, texts: &[(&str, &str)]) {
     for (output, text) in texts {
-        let path = Path::new(&dir).join(format!("{name}.{output}"));
-        std::fs::write(&path, text)
-            .unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+        keep(&format!("{name}.{output}"), text);
     }
 }
 
@@ -59,8 +55,8 @@ fn keep(name: &str, texts: &[(&str, &str)]) {
 fn check(name: &str, setting: Setting) {
     let (events, outputs) = Storm::new(setting).play();
     let recordings = Recordings::of(events);
-    keep(name, &outputs.texts());
-    keep(name, &recordings.texts());
+    keep_all(name, &outputs.texts());
+    keep_all(name, &recordings.texts());
     let mut text = String::new();
     for second in outputs.seconds() {
         let _infallible = writeln!(text, "{second}");
@@ -158,7 +154,7 @@ fn nothing_that_the_proxy_does_is_a_fault_of_a_peer() {
             floods: false,
         };
         let (events, outputs) = Storm::new(setting).play();
-        keep(&format!("fair-{seed}"), &outputs.texts());
+        keep_all(&format!("fair-{seed}"), &outputs.texts());
         let findings = recordings::findings(events.into_iter().map(Item::Event));
         let is_accusation = |line: &&str| {
             let words: Vec<&str> = line.split([' ', ':']).take(4).collect();

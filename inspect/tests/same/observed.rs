@@ -12,9 +12,8 @@ use teetap_inspect::{
 };
 use teetap_kit::{capture::Packet, faulty::pcap};
 use teetap_proxy::session::Time;
+use teetap_repeatable::{checksum, keep};
 use teetap_wire::def::{Registry, Secrets};
-
-use crate::{keep, outputs::sum};
 
 /// Checksums of texts, in groups. A snapshot has a line for each group.
 pub(crate) struct Table {
@@ -32,11 +31,9 @@ impl Table {
 
     /// Adds a group with its text.
     pub(crate) fn add(&mut self, group: &str, text: &str) {
-        keep(
-            &format!("{}.{}", self.name, group.replace([' ', '/'], "-")),
-            &[("txt", text)],
-        );
-        let (lines, sum) = (text.lines().count(), sum(text.as_bytes()));
+        let file = format!("{}.{}.txt", self.name, group.replace([' ', '/'], "-"));
+        keep(&file, text);
+        let (lines, sum) = (text.lines().count(), checksum(text));
         let _infallible = writeln!(self.rows, "{group}: {lines} lines, {sum:016x}");
     }
 

@@ -7,6 +7,7 @@ use teetap_inspect::{
 };
 use teetap_kit::world::transcript;
 use teetap_proxy::session::{Event, Output, Time};
+use teetap_repeatable::checksum;
 use teetap_rules::Filter;
 use teetap_wire::def::{Registry, Secrets};
 
@@ -18,13 +19,6 @@ const FILTERS: [&str; 2] = [
     "(vital or lint or ctrl) and not sv_tune_params",
     "c2s and (input.direction != 0 or cl_say or resend) or any(snap.character.x > 400)",
 ];
-
-/// Returns the checksum of `bytes` (64-bit FNV-1a).
-pub(crate) fn sum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
 
 /// Returns the bytes as hex.
 fn hex(bytes: &[u8]) -> String {
@@ -41,7 +35,7 @@ impl fmt::Display for Second<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "second {:2}:", self.number)?;
         for (name, part) in NAMES.iter().zip(&self.parts) {
-            let (lines, sum) = (part.lines().count(), sum(part.as_bytes()) & 0xffff_ffff);
+            let (lines, sum) = (part.lines().count(), checksum(part) & 0xffff_ffff);
             write!(f, " {name} {lines} {sum:08x}")?;
         }
         Ok(())

@@ -23,12 +23,11 @@ use teetap_proxy::{
     io::Seen,
     session::{Datagram, Event, EventKind, Level, Time},
 };
+use teetap_repeatable::checksum;
 use teetap_wire::{
     Dir, Side,
     def::{Registry, Secrets},
 };
-
-use crate::outputs::sum;
 
 /// Returns the findings of events as lines.
 pub(crate) fn findings(items: impl Iterator<Item = Item>) -> String {
@@ -190,14 +189,14 @@ impl fmt::Display for Recordings {
                 f,
                 "{name}: {} lines, {:016x}",
                 text.lines().count(),
-                sum(text.as_bytes())
+                checksum(text)
             )?;
         }
         writeln!(
             f,
             "findings: {} lines, {:016x}",
             self.findings.lines().count(),
-            sum(self.findings.as_bytes())
+            checksum(&self.findings)
         )?;
         let mut counts = BTreeMap::<_, usize>::new();
         for line in self.findings.lines() {

@@ -16,6 +16,7 @@ use teetap_kit::{
     world::{HubObserver, Middle, World, client_addr, config, route, transcript},
 };
 use teetap_proxy::session::{Command, CommandId, Config, EventKind, Hub, Input, Output, Time, UpstreamId};
+use teetap_repeatable::Checksum;
 use teetap_rules::Program;
 use teetap_wire::{Dir, Side};
 
@@ -64,7 +65,7 @@ struct Second {
     to_clients: u32,
     events: u32,
     notices: u32,
-    sum: u64,
+    sum: Checksum,
 }
 
 impl Second {
@@ -73,15 +74,8 @@ impl Second {
         to_clients: 0,
         events: 0,
         notices: 0,
-        sum: 0xcbf2_9ce4_8422_2325,
+        sum: Checksum::EMPTY,
     };
-
-    /// Adds bytes to the checksum (FNV-1a).
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.sum = (self.sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
 }
 
 /// The seconds so far.
@@ -104,8 +98,8 @@ impl HubObserver for Diary {
         match output {
             Output::ToServer { upstream, bytes } => {
                 now.to_server += 1;
-                now.add(&upstream.0.to_le_bytes());
-                now.add(bytes);
+                now.sum.add(&upstream.0.to_le_bytes());
+                now.sum.add(bytes);
             }
             Output::ToClient {
                 listener,
@@ -113,8 +107,8 @@ impl HubObserver for Diary {
                 bytes,
             } => {
                 now.to_clients += 1;
-                now.add(format!("{} {addr}", listener.0).as_bytes());
-                now.add(bytes);
+                now.sum.add(format!("{} {addr}", listener.0).as_bytes());
+                now.sum.add(bytes);
             }
             Output::Event(event) => {
                 now.events += 1;
@@ -125,9 +119,9 @@ impl HubObserver for Diary {
                     }
                     _ => transcript(event),
                 };
-                now.add(text.as_bytes());
+                now.sum.add(text.as_bytes());
             }
-            other => now.add(format!("{other:?}").as_bytes()),
+            other => now.sum.add(format!("{other:?}").as_bytes()),
         }
     }
 }
@@ -291,7 +285,8 @@ fn runs_stay_the_same() {
             } = second;
             let _infallible = writeln!(
                 text,
-                "second {at}: {to_server} datagrams to the server, {to_clients} to clients, {events} events, {notices} of them notices; {sum:016x}"
+                "second {at}: {to_server} datagrams to the server, {to_clients} to clients, {events} events, {notices} of them notices; {:016x}",
+                sum.value()
             );
         }
         insta::assert_snapshot!(format!("{:?}-to-{:?}", pair.client, pair.server), text);

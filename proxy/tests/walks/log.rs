@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, fs, time::UNIX_EPOCH};
 
-use teetap_kit::{link::Random, world::route};
+use teetap_kit::world::route;
 use teetap_proxy::{
     io::{
         Writing,
@@ -10,10 +10,11 @@ use teetap_proxy::{
     },
     session::Config,
 };
+use teetap_repeatable::{Random, checksum};
 use teetap_rules::Program;
 use tempfile::TempDir;
 
-use crate::{messages::registry, sum};
+use crate::messages::registry;
 
 /// Number of damaged copies of a log.
 const DAMAGED: u32 = 6;
@@ -42,7 +43,7 @@ impl Recording {
     pub(crate) fn finish(self, random: &mut Random) -> String {
         self.writing.finish();
         let log = fs::read(self.folder.path().join("log")).unwrap();
-        let mut text = format!("log {} {:016x}\n{}", log.len(), sum(&log), replayed(&log));
+        let mut text = format!("log {} {:016x}\n{}", log.len(), checksum(&log), replayed(&log));
         for _ in 0..DAMAGED {
             let mut copy = log.clone();
             let at = usize::try_from(random.below(log.len() as u64)).unwrap();

@@ -31,9 +31,10 @@ mod messages;
 mod rules;
 mod walk;
 
-use std::{fmt::Write as _, path::Path};
+use std::fmt::Write as _;
 
 use teetap_kit::codec::Variant;
+use teetap_repeatable::{checksum, keep};
 
 use crate::walk::Walk;
 
@@ -42,13 +43,6 @@ const WALKS: u64 = 32;
 
 /// The walk N * (this + 1) is recorded in an input log, so that each kind of walk is.
 const RECORDED: u64 = 6;
-
-/// Returns the checksum of `bytes` (64-bit FNV-1a).
-fn sum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
 
 /// Takes the walks of a client with every server, and compares the checksums with the stored snapshot.
 fn check(client: Variant) {
@@ -63,11 +57,8 @@ fn check(client: Variant) {
                 seed % RECORDED == seed / RECORDED % RECORDED,
             )
             .take();
-            let _infallible = write!(table, " {:08x}", sum(text.as_bytes()) & 0xffff_ffff);
-            if let Some(dir) = std::env::var_os("TEETAP_SAME") {
-                let path = Path::new(&dir).join(format!("walk-{client:?}-{server:?}-{seed}"));
-                std::fs::write(path, text).unwrap();
-            }
+            let _infallible = write!(table, " {:08x}", checksum(&text) & 0xffff_ffff);
+            keep(&format!("walk-{client:?}-{server:?}-{seed}"), &text);
         }
         table.push('\n');
     }

@@ -5,9 +5,10 @@
 //! `INSTA_UPDATE=always cargo test -p teetap-tui --lib same`. `TEETAP_SAME=DIR` writes the frames to files, to be compared
 //! with `diff` before and after the change.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::fmt::Write as _;
 
 use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
+use teetap_repeatable::{checksum, keep};
 
 use super::{
     feed::{press, replayed},
@@ -26,13 +27,6 @@ const KEYS: [&str; 8] = [
     "Esc End k",
     "[ ]",
 ];
-
-/// Returns a checksum (FNV-1a) that is the same on every machine.
-pub(super) fn checksum(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
 
 /// Returns a frame as text, with the colour and the modifiers before each cell where they change.
 pub(super) fn styled(frame: &Buffer) -> String {
@@ -69,10 +63,7 @@ fn check(name: &str, screen: impl Fn() -> App) {
             press(&mut app, keys);
             pressed = format!("{pressed} {keys}");
             let frame = frame(&mut app);
-            if let Some(dir) = std::env::var_os("TEETAP_SAME") {
-                let file = format!("{name}.{}", pressed.replace(' ', "-"));
-                fs::write(Path::new(&dir).join(file), &frame).unwrap();
-            }
+            keep(&format!("{name}.{}", pressed.replace(' ', "-")), &frame);
             let _infallible = writeln!(rows, "{:016x} {pressed}", checksum(&frame));
         }
     }

@@ -11,19 +11,19 @@ mod answers;
 mod feed;
 mod texts;
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::fmt::Write as _;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::{Terminal, backend::TestBackend};
 use teetap_inspect::{Decoder, Snapshots, Style};
-use teetap_kit::link::Random;
 use teetap_proxy::session::{Event, Level, Time};
+use teetap_repeatable::{Random, checksum, keep};
 use teetap_wire::def::Registry;
 
 use self::feed::{decoder, recorded};
 use super::{
     feed::{SIZES, blank},
-    same::{checksum, styled},
+    same::styled,
 };
 use crate::{
     Action, App, Theme,
@@ -113,9 +113,7 @@ impl Walk {
                 self.seen.clear();
             }
         }
-        if let Some(dir) = std::env::var_os("TEETAP_SAME") {
-            fs::write(Path::new(&dir).join(format!("walk-{name}")), &self.all).unwrap();
-        }
+        keep(&format!("walk-{name}"), &self.all);
         insta::assert_snapshot!(format!("walk-{name}"), self.rows);
     }
 

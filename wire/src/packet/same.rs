@@ -1,9 +1,11 @@
 //! Generated datagrams as packets, connless datagrams and first datagrams, for each protocol: everything that is read from
-//! them and written for them must be the same as before, see [`Same`].
+//! them and written for them must be the same as before, see [`Groups`].
 
 use super::*;
 use crate::message::identify;
-use crate::testing::{Dice, Same};
+use teetap_repeatable::Groups;
+
+use crate::testing::Dice;
 use crate::{
     Connless, OpensNothing, Trailing, connless, detect, huffman, printable, printable_json, varint,
     write_chunk, write_v7,
@@ -138,17 +140,17 @@ fn disturb(dice: &mut Dice, out: &mut Vec<u8>) {
     }
 }
 
-fn chunks(same: &mut Same, mut chunks: Chunks<'_>) {
+fn chunks(groups: &mut Groups, mut chunks: Chunks<'_>) {
     for chunk in chunks.by_ref() {
         let id = identify(chunk.data);
-        same.line(format_args!(
+        groups.line(format_args!(
             "{:?} {} {} {id:?}",
             chunk.header,
             chunk.at,
             hex(chunk.data)
         ));
     }
-    same.line(format_args!(
+    groups.line(format_args!(
         "{} {} {:?}",
         chunks.missing(),
         hex(chunks.rest()),
@@ -156,7 +158,7 @@ fn chunks(same: &mut Same, mut chunks: Chunks<'_>) {
     ));
 }
 
-fn packet(same: &mut Same, dice: &mut Dice, packet: &Packet<'_>, datagram: &[u8]) {
+fn packet(groups: &mut Groups, dice: &mut Dice, packet: &Packet<'_>, datagram: &[u8]) {
     let Packet {
         header,
         payload,
@@ -165,18 +167,18 @@ fn packet(same: &mut Same, dice: &mut Dice, packet: &Packet<'_>, datagram: &[u8]
         end,
         ..
     } = packet;
-    same.line(format_args!(
+    groups.line(format_args!(
         "{header:?} {} {is_cut} {inflated:?} {end:?} {:?}",
         hex(payload),
         noted(&packet.notes)
     ));
-    same.line(format_args!(
+    groups.line(format_args!(
         "{:?} {:?}",
         noted(&packet.chunk_notes()),
         packet.control().map(|control| (control.name(), control))
     ));
-    chunks(same, packet.chunks());
-    chunks(same, packet.chunks_of_control());
+    chunks(groups, packet.chunks());
+    chunks(groups, packet.chunks_of_control());
     let mut out = Vec::new();
     let with = Rewrite {
         token: Some(*dice.pick(&TOKENS)).filter(|_| dice.below(4) > 0),
@@ -185,17 +187,17 @@ fn packet(same: &mut Same, dice: &mut Dice, packet: &Packet<'_>, datagram: &[u8]
         usual: *dice.pick(&USUAL),
     };
     rewrite(packet, datagram, with, &mut out);
-    same.line(format_args!("{}", hex(&out)));
+    groups.line(format_args!("{}", hex(&out)));
 }
 
 #[test]
 fn packets_are_read_and_rewritten_as_before() {
-    let mut same = Same::default();
+    let mut groups = Groups::default();
     for proto in Proto::ALL {
         let mut dice = Dice(0x1000_0001);
         for number in 0..DATAGRAMS {
             if number % 100 == 0 {
-                same.group(format!("{proto} {number} to {}", number + 99));
+                groups.group(format!("{proto} {number} to {}", number + 99));
             }
             let dice = &mut dice;
             // Some packets have the form of another protocol.
@@ -205,9 +207,9 @@ fn packets_are_read_and_rewritten_as_before() {
                 proto
             };
             let datagram = datagram(dice, of);
-            same.line(format_args!("{}", hex(&datagram)));
+            groups.line(format_args!("{}", hex(&datagram)));
             let view = HeaderView::new(proto, &datagram);
-            same.line(format_args!(
+            groups.line(format_args!(
                 "{} {} {} {:?} {:?} {:?} {:?}",
                 view.len(),
                 view.present(),
@@ -218,25 +220,25 @@ fn packets_are_read_and_rewritten_as_before() {
                 view.token()
             ));
             let (fields, bits): (Vec<_>, Vec<_>) = (view.fields().collect(), view.bits().collect());
-            same.line(format_args!("{fields:?} {bits:?}"));
+            groups.line(format_args!("{fields:?} {bits:?}"));
             let known = Some(*dice.pick(&TOKENS)).filter(|_| dice.below(2) == 0);
-            same.line(format_args!("{}", written_form(proto, &datagram, known)));
+            groups.line(format_args!("{}", written_form(proto, &datagram, known)));
             let (mut scratch, mut other) = (Scratch::new(), Scratch::new());
             match Packet::parse(proto, &datagram, &mut scratch) {
-                Ok(whole) => packet(&mut same, dice, &whole, &datagram),
-                Err(error) => same.line(format_args!("{error} {}", error.code().name())),
+                Ok(whole) => packet(&mut groups, dice, &whole, &datagram),
+                Err(error) => groups.line(format_args!("{error} {}", error.code().name())),
             }
             let is_enough = dice.below(4) > 0;
             let skimmed = Packet::skim(proto, &datagram, known, &mut other, |seq, start| {
                 is_enough && (seq.is_none() || start.len() > 1)
             });
             match skimmed {
-                Ok(start) => packet(&mut same, dice, &start, &datagram),
-                Err(error) => same.line(format_args!("{error}")),
+                Ok(start) => packet(&mut groups, dice, &start, &datagram),
+                Err(error) => groups.line(format_args!("{error}")),
             }
         }
     }
-    insta::assert_snapshot!(same.table("packets"));
+    insta::assert_snapshot!(groups.table("packets"));
 }
 
 /// Returns a handshake, or a first datagram of another kind, with one of the usual mistakes.
@@ -298,38 +300,38 @@ fn first(dice: &mut Dice) -> Vec<u8> {
 
 #[test]
 fn first_datagrams_are_classified_as_before() {
-    let (mut same, mut dice) = (Same::default(), Dice(0x2000_0003));
+    let (mut groups, mut dice) = (Groups::default(), Dice(0x2000_0003));
     for number in 0..FIRSTS {
         if number % 100 == 0 {
-            same.group(format!("{number} to {}", number + 99));
+            groups.group(format!("{number} to {}", number + 99));
         }
         let datagram = first(&mut dice);
         let kind = OpensNothing::classify(&datagram);
-        same.line(format_args!("{} {:?}", hex(&datagram), detect(&datagram)));
+        groups.line(format_args!("{} {:?}", hex(&datagram), detect(&datagram)));
         let (start, is_malformed, is_mistake) =
             (hex(kind.start(&datagram)), kind.is_malformed(), kind.is_mistake());
-        same.line(format_args!(
+        groups.line(format_args!(
             "{} {} {start} {is_malformed} {is_mistake}",
             kind.name(),
             kind.text()
         ));
         let found = Connless::parse(&datagram);
         let named = found.map(|found| (connless::name(found.data()), connless::tag(found.data())));
-        same.line(format_args!("{} {found:?} {named:?}", is_connless(&datagram)));
+        groups.line(format_args!("{} {found:?} {named:?}", is_connless(&datagram)));
     }
-    insta::assert_snapshot!(same.table("firsts"));
+    insta::assert_snapshot!(groups.table("firsts"));
 }
 
 #[test]
 fn compressed_bytes_ints_and_texts_are_as_before() {
-    let (mut same, mut dice) = (Same::default(), Dice(0x3000_0005));
-    same.group("compression");
+    let (mut groups, mut dice) = (Groups::default(), Dice(0x3000_0005));
+    groups.group("compression");
     for _ in 0..SMALL {
         let most = *dice.pick(&[4, 40, 300]);
         let clear = bytes(&mut dice, most);
         let mut packed = Vec::new();
         huffman::compress(&clear, *dice.pick(&USUAL), &mut packed);
-        same.line(format_args!("{} {}", hex(&clear), hex(&packed)));
+        groups.line(format_args!("{} {}", hex(&clear), hex(&packed)));
         match dice.below(3) {
             0 if !packed.is_empty() => {
                 let at = len(&mut dice, packed.len());
@@ -340,9 +342,9 @@ fn compressed_bytes_ints_and_texts_are_as_before() {
         }
         let mut room = vec![0; *dice.pick(&[0, 5, 39, 400])];
         let inflated = huffman::decompress(&packed, &mut room);
-        same.line(format_args!("{inflated:?} {}", hex(&room)));
+        groups.line(format_args!("{inflated:?} {}", hex(&room)));
     }
-    same.group("ints");
+    groups.group("ints");
     for _ in 0..SMALL {
         let mut packed = Vec::new();
         varint::encode(dice.int().wrapping_shl(u32::from(dice.byte()) % 32), &mut packed);
@@ -350,14 +352,14 @@ fn compressed_bytes_ints_and_texts_are_as_before() {
             packed = (0..6).map(|_| dice.byte() | 0x80 & dice.byte()).collect();
         }
         packed.truncate(*dice.pick(&[6, 6, 1, 0]));
-        same.line(format_args!(
+        groups.line(format_args!(
             "{} {:?} {:?}",
             hex(&packed),
             varint::decode(&packed),
             identify(&packed)
         ));
     }
-    same.group("texts");
+    groups.group("texts");
     let marks = [
         'a',
         ' ',
@@ -380,18 +382,18 @@ fn compressed_bytes_ints_and_texts_are_as_before() {
             .map(|_| *dice.pick(&marks))
             .collect::<String>()
             .into();
-        same.line(format_args!(
+        groups.line(format_args!(
             "{}",
             printable_json(&String::from_utf8_lossy(&text))
         ));
         if dice.below(3) == 0 {
             text.push(dice.byte());
         }
-        same.line(format_args!(
+        groups.line(format_args!(
             "{} {}",
             printable(&text),
             crate::is_safe(&String::from_utf8_lossy(&text))
         ));
     }
-    insta::assert_snapshot!(same.table("small"));
+    insta::assert_snapshot!(groups.table("small"));
 }

@@ -97,27 +97,27 @@ fn values(field: &Field) -> Vec<String> {
 }
 
 /// Adds what is reported about a filter. The places are given as offsets, since rendering them takes long.
-fn filter(same: &mut Same, text: &str) {
+fn filter(groups: &mut Groups, text: &str) {
     match Filter::parse(text, Registry::builtin()) {
-        Ok((filter, notes)) => same.line(format_args!("{text} {} {notes:?}", filter.expr())),
-        Err(errors) => same.line(format_args!("{text} {errors:?}")),
+        Ok((filter, notes)) => groups.line(format_args!("{text} {} {notes:?}", filter.expr())),
+        Err(errors) => groups.line(format_args!("{text} {errors:?}")),
     }
 }
 
 /// Adds what is reported about a rule, and its verdict on the message `data` in each protocol that has the message.
-fn rule(same: &mut Same, text: &str, messages: &[(Proto, Dir, Vec<u8>)]) {
+fn rule(groups: &mut Groups, text: &str, messages: &[(Proto, Dir, Vec<u8>)]) {
     let (program, notes) = match Program::compile(text, Registry::builtin()) {
         Ok(compiled) => compiled,
-        Err(errors) => return same.line(format_args!("{text} {errors:?}")),
+        Err(errors) => return groups.line(format_args!("{text} {errors:?}")),
     };
-    same.line(format_args!("{text} {notes:?}"));
+    groups.line(format_args!("{text} {notes:?}"));
     let mut shared = program.share(Shared::default());
     for (proto, dir, data) in messages {
         let mut state = program.open(OPENING, None);
         for (seq, at) in (7..9).zip([OPENING.at, OPENING.at + 900_000]) {
             let message = Message::alone((OPENING.session, *dir, *proto), Some(Seq::new(seq)), data, at);
             let verdict = state.decide(&message, &mut shared);
-            same.line(format_args!("{proto} {verdict:?} {:?}", state.effects()));
+            groups.line(format_args!("{proto} {verdict:?} {:?}", state.effects()));
         }
     }
 }
@@ -141,7 +141,7 @@ fn messages(name: &str) -> Vec<(Proto, Dir, Vec<u8>)> {
     encoded.collect()
 }
 
-fn field(same: &mut Same, def: &Def, field: &Field, messages: &[(Proto, Dir, Vec<u8>)]) {
+fn field(groups: &mut Groups, def: &Def, field: &Field, messages: &[(Proto, Dir, Vec<u8>)]) {
     let name = match def.class {
         Class::Object => format!("snap.{}", def.name),
         _ => def.name.to_string(),
@@ -150,9 +150,9 @@ fn field(same: &mut Same, def: &Def, field: &Field, messages: &[(Proto, Dir, Vec
     let values = values(field);
     for value in &values {
         for sign in ["==", "<"] {
-            filter(same, &format!("{path} {sign} {value}"));
+            filter(groups, &format!("{path} {sign} {value}"));
         }
-        filter(same, &format!("{path} in {{{value} 1..2}}"));
+        filter(groups, &format!("{path} in {{{value} 1..2}}"));
     }
     for form in [
         "X",
@@ -171,9 +171,9 @@ fn field(same: &mut Same, def: &Def, field: &Field, messages: &[(Proto, Dir, Vec
         "X == sess.name",
         "X > 5ms",
     ] {
-        filter(same, &form.replace('X', &path));
+        filter(groups, &form.replace('X', &path));
     }
-    filter(same, &format!(".{} == {}", field.name, values[0]));
+    filter(groups, &format!(".{} == {}", field.name, values[0]));
     let when = if def.class == Class::Object {
         "any_snap"
     } else {
@@ -193,30 +193,30 @@ fn field(same: &mut Same, def: &Def, field: &Field, messages: &[(Proto, Dir, Vec
         ),
         format!("reply {}{{{}: {path}}} when {when}", def.name, field.name),
     ] {
-        rule(same, &text, messages);
+        rule(groups, &text, messages);
     }
 }
 
 #[test]
 fn rules_about_each_field_are_as_before() {
-    let (mut same, registry, mut done) = (Same::default(), Registry::builtin(), BTreeSet::new());
-    same.group("mistakes");
+    let (mut groups, registry, mut done) = (Groups::default(), Registry::builtin(), BTreeSet::new());
+    groups.group("mistakes");
     for text in ODD {
-        filter(&mut same, text);
-        rule(&mut same, &format!("drop when {text}"), &[]);
-        rule(&mut same, &format!("log \"{{{text}}}\" when s2c"), &[]);
+        filter(&mut groups, text);
+        rule(&mut groups, &format!("drop when {text}"), &[]);
+        rule(&mut groups, &format!("log \"{{{text}}}\" when s2c"), &[]);
     }
     for dialect in [Dialect::Ddnet, Dialect::V7, Dialect::V6] {
         for def in registry.defs(dialect) {
             if !done.insert((def.class.name(), def.name.clone(), def.fields.len())) {
                 continue;
             }
-            same.group(format!("{dialect} {} {}", def.class.name(), def.name));
+            groups.group(format!("{dialect} {} {}", def.class.name(), def.name));
             let messages = messages(&def.name);
             for of in def.fields.iter().take(7) {
-                field(&mut same, def, of, &messages);
+                field(&mut groups, def, of, &messages);
             }
         }
     }
-    insta::assert_snapshot!(same.table("fields"));
+    insta::assert_snapshot!(groups.table("fields"));
 }

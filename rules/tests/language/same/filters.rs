@@ -134,15 +134,15 @@ fn messages() -> Vec<Case> {
 }
 
 /// Adds everything that is known of a filter, and its results for all messages in order, with one memory.
-fn filter(same: &mut Same, text: &str, messages: &[Case]) {
+fn filter(groups: &mut Groups, text: &str, messages: &[Case]) {
     let registry = Registry::builtin();
-    same.line(format_args!("{text}"));
+    groups.line(format_args!("{text}"));
     let (filter, warnings) = match Filter::parse(text, registry) {
         Ok(parsed) => parsed,
-        Err(errors) => return same.diagnostics(text, &errors),
+        Err(errors) => return diagnostics(groups, text, &errors),
     };
-    same.diagnostics(text, &warnings);
-    same.line(format_args!(
+    diagnostics(groups, text, &warnings);
+    groups.line(format_args!(
         "{} {} {} {} {} {}",
         filter.expr(),
         filter.needs_snapshots(),
@@ -157,7 +157,7 @@ fn filter(same: &mut Same, text: &str, messages: &[Case]) {
         let can = filter.may_match(registry, |of, dir, def| {
             of == proto && dir == Dir::C2s && def.class == Class::System
         });
-        same.line(format_args!("{proto} {dirs:?} {can} {}", reach.anything()));
+        groups.line(format_args!("{proto} {dirs:?} {can} {}", reach.anything()));
     }
     let mut memory = filter.memory();
     let results = messages.iter().map(|case| {
@@ -173,16 +173,16 @@ fn filter(same: &mut Same, text: &str, messages: &[Case]) {
     });
     let results: Vec<_> = results.collect();
     let matched = [Dir::C2s, Dir::S2c].map(|dir| memory.matched(dir));
-    same.line(format_args!("{} {matched:?}", results.join(" ")));
+    groups.line(format_args!("{} {matched:?}", results.join(" ")));
 }
 
 #[test]
 fn filters_match_as_before() {
-    let (mut same, messages) = (Same::default(), messages());
+    let (mut groups, messages) = (Groups::default(), messages());
     for operand in OPERANDS {
-        same.group(*operand);
+        groups.group(*operand);
         for test in TESTS {
-            filter(&mut same, &format!("{operand} {test}"), &messages);
+            filter(&mut groups, &format!("{operand} {test}"), &messages);
         }
         for form in [
             "not X",
@@ -195,13 +195,13 @@ fn filters_match_as_before() {
             "any(X == 3)",
             "last(X) == 3",
         ] {
-            filter(&mut same, &form.replace('X', operand), &messages);
+            filter(&mut groups, &form.replace('X', operand), &messages);
         }
     }
-    let mut dice = Dice(31);
+    let mut dice = Random::new(31);
     for number in 0..500 {
         if number % 50 == 0 {
-            same.group(format!("conditions {number} to {}", number + 49));
+            groups.group(format!("conditions {number} to {}", number + 49));
         }
         let [one, two, three] = [(); 3].map(|()| *dice.pick(ATOMS));
         let joined = *dice.pick(&["and", "or", "&&", "||"]);
@@ -211,17 +211,17 @@ fn filters_match_as_before() {
             1 => format!("({one} {joined} {two}) {other} {three}"),
             _ => format!("not ({one} {joined} {two} {other} not {three})"),
         };
-        filter(&mut same, &text, &messages);
+        filter(&mut groups, &text, &messages);
     }
-    insta::assert_snapshot!(same.table("filters"));
+    insta::assert_snapshot!(groups.table("filters"));
 }
 
 #[test]
 fn each_message_and_note_is_found_by_its_name_as_before() {
-    let (mut same, registry) = (Same::default(), Registry::builtin());
+    let (mut groups, registry) = (Groups::default(), Registry::builtin());
     let messages = messages();
     for proto in [Proto::V6, Proto::Ddnet, Proto::V7] {
-        same.group(format!("names of {proto}"));
+        groups.group(format!("names of {proto}"));
         for def in registry.defs(proto.into()) {
             let word = match def.class {
                 Class::System => "sys",
@@ -229,23 +229,23 @@ fn each_message_and_note_is_found_by_its_name_as_before() {
                 Class::Object => "snap",
                 class => class.name(),
             };
-            filter(&mut same, &def.name, &messages[..2]);
-            filter(&mut same, &format!("{word}.{}", def.name), &messages[..2]);
+            filter(&mut groups, &def.name, &messages[..2]);
+            filter(&mut groups, &format!("{word}.{}", def.name), &messages[..2]);
         }
     }
-    same.group("words");
+    groups.group("words");
     let words = format!("{} {}", vocabulary(), rule_vocabulary());
     for word in words.split_whitespace() {
-        filter(&mut same, word, &messages[..6]);
+        filter(&mut groups, word, &messages[..6]);
     }
-    same.group("notes");
+    groups.group("notes");
     for code in Code::ALL {
-        filter(&mut same, &format!("lint.{}", code.name()), &messages);
+        filter(&mut groups, &format!("lint.{}", code.name()), &messages);
         filter(
-            &mut same,
+            &mut groups,
             &format!("lint.{}", code.name().replace('-', "_")),
             &messages,
         );
     }
-    insta::assert_snapshot!(same.table("names"));
+    insta::assert_snapshot!(groups.table("names"));
 }

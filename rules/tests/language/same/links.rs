@@ -58,22 +58,22 @@ const WINDOWS: &[&str] = &[
     "until cl_say",
 ];
 
-fn line(dice: &mut Dice) -> String {
+fn line(dice: &mut Random) -> String {
     let parts = [DIRS, DELAYS, LOSSES, OTHERS, RATES, WINDOWS].map(|part| *dice.pick(part));
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     format!("link {}", parts.join(" "))
 }
 
 /// Sends datagrams of several sizes at several rates, of sessions and of the server browser.
-fn play(same: &mut Same, dice: &mut Dice, program: &Program) {
+fn play(groups: &mut Groups, dice: &mut Random, program: &Program) {
     let mut shared = program.share(Shared::default());
     shared.record();
     for dir in [Dir::C2s, Dir::S2c] {
         let Some(mut channel) = program.open_link(&OPENING, dir, None) else {
-            same.line(format_args!("{dir} none"));
+            groups.line(format_args!("{dir} none"));
             continue;
         };
-        same.line(format_args!("{dir} {}", channel.browses()));
+        groups.line(format_args!("{dir} {}", channel.browses()));
         let mut at = OPENING.at;
         for ordinal in 1..=DATAGRAMS {
             at += *dice.pick(&[0, 1_000, 20_000, 20_000, 50_000]);
@@ -90,7 +90,7 @@ fn play(same: &mut Same, dice: &mut Dice, program: &Program) {
                 ..Sent::new(at, ordinal, &bytes)
             };
             let copies = channel.pass(&sent).to_vec();
-            same.line(format_args!("{at} {copies:?} {:?}", channel.impacts()));
+            groups.line(format_args!("{at} {copies:?} {:?}", channel.impacts()));
             let passed = PassedDatagram {
                 dir,
                 datagram: ordinal,
@@ -102,16 +102,16 @@ fn play(same: &mut Same, dice: &mut Dice, program: &Program) {
             };
             shared.count_impacts(hit, passed, channel.impacts());
             if ordinal == DATAGRAMS / 2 {
-                same.line(format_args!("{}", shared.enable_line(0, false)));
+                groups.line(format_args!("{}", shared.enable_line(0, false)));
                 channel = program.open_link(&OPENING, dir, Some(channel)).unwrap();
             }
         }
     }
     let report = program.report(&shared);
-    same.line(format_args!("{} {report:?}", report.has_any()));
-    same.line(format_args!("{:?}", shared.decisions()));
+    groups.line(format_args!("{} {report:?}", report.has_any()));
+    groups.line(format_args!("{:?}", shared.decisions()));
     for line in &report.lines {
-        same.line(format_args!(
+        groups.line(format_args!(
             "{:?} {:?}",
             program.find_line(&line.text),
             line.tally.counts()
@@ -121,21 +121,21 @@ fn play(same: &mut Same, dice: &mut Dice, program: &Program) {
 
 #[test]
 fn link_lines_act_as_before() {
-    let (mut same, mut dice) = (Same::default(), Dice(37));
+    let (mut groups, mut dice) = (Groups::default(), Random::new(37));
     for number in 0..PROGRAMS {
         if number % 20 == 0 {
-            same.group(format!("links {number} to {}", number + 19));
+            groups.group(format!("links {number} to {}", number + 19));
         }
         let lines: Vec<_> = (0..=dice.below(3)).map(|_| line(&mut dice)).collect();
         let source = lines.join("\n");
-        same.line(format_args!("{source}"));
+        groups.line(format_args!("{source}"));
         match Program::compile(&source, Registry::builtin()) {
             Ok((program, warnings)) => {
-                same.diagnostics(&source, &warnings);
-                play(&mut same, &mut dice, &program);
+                diagnostics(&mut groups, &source, &warnings);
+                play(&mut groups, &mut dice, &program);
             }
-            Err(errors) => same.diagnostics(&source, &errors),
+            Err(errors) => diagnostics(&mut groups, &source, &errors),
         }
     }
-    insta::assert_snapshot!(same.table("links"));
+    insta::assert_snapshot!(groups.table("links"));
 }

@@ -195,7 +195,7 @@ fn traffic() -> Vec<Sent> {
 }
 
 /// A rule about handshakes and the browser if `is_control`, or else about any message.
-fn rule(dice: &mut Dice, is_control: bool) -> String {
+fn rule(dice: &mut Random, is_control: bool) -> String {
     if is_control {
         let (action, when) = (*dice.pick(ON_CONTROLS), *dice.pick(CONTROLS));
         return format!("{action} when {when} {}", dice.pick(MODIFIERS));
@@ -204,16 +204,16 @@ fn rule(dice: &mut Dice, is_control: bool) -> String {
         return String::from("log \"{sess.name} {sess.rtt}\" when sess.name contains \"o\" or s2c");
     }
     let actions: Vec<_> = (0..=dice.below(2))
-        .map(|_| dice.of_two(ACTIONS, MORE_ACTIONS))
+        .map(|_| of_two(dice, ACTIONS, MORE_ACTIONS))
         .collect();
-    let when = dice.of_two(CONDITIONS, MORE_CONDITIONS);
+    let when = of_two(dice, CONDITIONS, MORE_CONDITIONS);
     let modifier = *dice.pick(MODIFIERS);
     let name = if dice.below(3) == 0 { "named: " } else { "" };
     format!("{name}{} when {when} {modifier}", actions.join(", "))
 }
 
 /// Returns rules that are right together.
-fn source(dice: &mut Dice, is_control: bool) -> String {
+fn source(dice: &mut Random, is_control: bool) -> String {
     let mut source = format!("{NAMES}{SETS}");
     if !is_control && dice.below(2) == 0 {
         source.push_str("var $seen = n when c2s\n");
@@ -270,13 +270,13 @@ impl Run {
         }
     }
 
-    fn effects(&mut self, same: &mut Same, number: usize) {
+    fn effects(&mut self, groups: &mut Groups, number: usize) {
         let session = &mut self.sessions[number];
-        same.line(format_args!("{:?} {:?}", session.effects(), session.deadline()));
+        groups.line(format_args!("{:?} {:?}", session.effects(), session.deadline()));
     }
 
     /// Runs what is due before the time.
-    fn time(&mut self, same: &mut Same, at: u64) {
+    fn time(&mut self, groups: &mut Groups, at: u64) {
         for number in 0..2 {
             for _ in 0..8 {
                 let session = &mut self.sessions[number];
@@ -284,13 +284,13 @@ impl Run {
                     break;
                 };
                 let made = session.on_time(due, &mut self.shared);
-                same.line(format_args!("{number} at {due}: {made:?}"));
-                self.effects(same, number);
+                groups.line(format_args!("{number} at {due}: {made:?}"));
+                self.effects(groups, number);
             }
         }
     }
 
-    fn message(&mut self, same: &mut Same, dice: &mut Dice, sent: &Sent, at: u64) {
+    fn message(&mut self, groups: &mut Groups, dice: &mut Random, sent: &Sent, at: u64) {
         let number = usize::from(dice.below(4) == 0);
         let session = OPENING.session + u32::try_from(number).unwrap();
         let proto = *dice.pick(&[Proto::Ddnet, Proto::Ddnet, Proto::Ddnet, Proto::V6, Proto::V7]);
@@ -322,28 +322,28 @@ impl Run {
         let session = &mut sessions[number];
         if let (Some(id), true) = (message.id, is_chunk) {
             let ignores = session.ignores((proto, sent.dir), id, shared);
-            same.line(format_args!("{ignores}"));
+            groups.line(format_args!("{ignores}"));
         }
         let verdict = match dice.below(8) {
             0 => session.observe(&message, shared),
             1 => session.repeat(&message, shared),
             _ => session.decide(&message, shared),
         };
-        same.line(format_args!("{number} {at} {verdict:?}"));
+        groups.line(format_args!("{number} {at} {verdict:?}"));
         if dice.below(4) == 0 {
             let seq = seq.unwrap_or(Seq::new(5));
             session.on_sent(at, seq, dice.below(3) == 0);
             session.on_ack(at + 30_000, seq);
         }
-        same.line(format_args!("{:?}", session.open_lines()));
-        self.effects(same, number);
+        groups.line(format_args!("{:?}", session.open_lines()));
+        self.effects(groups, number);
     }
 
     /// Disables a rule, or opens the sessions again under the same program, as after a reload of the rules.
-    fn reload(&mut self, same: &mut Same, number: u64) {
+    fn reload(&mut self, groups: &mut Groups, number: u64) {
         let rule = RuleId(u16::try_from(number % 5).unwrap());
         if number.is_multiple_of(2) {
-            same.line(format_args!("{}", self.shared.enable(rule, false)));
+            groups.line(format_args!("{}", self.shared.enable(rule, false)));
             return;
         }
         let shared = std::mem::take(&mut self.shared);
@@ -361,52 +361,52 @@ impl Run {
         }
     }
 
-    fn end(&mut self, same: &mut Same) {
+    fn end(&mut self, groups: &mut Groups) {
         for number in 0..2 {
             self.sessions[number].on_end();
-            self.effects(same, number);
+            self.effects(groups, number);
         }
         let report = self.program.report(&self.shared);
-        same.line(format_args!("{} {report:?}", report.has_any()));
-        same.line(format_args!("{:?}", self.shared.entries()));
+        groups.line(format_args!("{} {report:?}", report.has_any()));
+        groups.line(format_args!("{:?}", self.shared.entries()));
     }
 }
 
 #[test]
 fn programs_decide_as_before() {
-    let (mut same, mut dice, traffic) = (Same::default(), Dice(41), traffic());
+    let (mut groups, mut dice, traffic) = (Groups::default(), Random::new(41), traffic());
     let first = traffic.iter().position(|sent| sent.form != PacketKind::Chunk);
     let controls = &traffic[first.unwrap()..];
     for number in 0..PROGRAMS {
         if number % 20 == 0 {
-            same.group(format!("programs {number} to {}", number + 19));
+            groups.group(format!("programs {number} to {}", number + 19));
         }
         let is_control = number % 3 == 2;
         let source = source(&mut dice, is_control);
         let (program, warnings) = Program::compile(&source, Registry::builtin()).unwrap();
-        same.line(format_args!("{source}"));
-        same.diagnostics(&source, &warnings);
+        groups.line(format_args!("{source}"));
+        diagnostics(&mut groups, &source, &warnings);
         let mut run = Run::new(program.clone());
         let mut at = OPENING.at;
         for step in 0..MESSAGES {
             at += *dice.pick(&[0, 1, 500_000, 500_000, 1_000_000, 2_000_000]);
-            run.time(&mut same, at);
+            run.time(&mut groups, at);
             let sent = match is_control {
                 true => dice.pick(controls),
                 false => dice.pick(&traffic),
             };
-            run.message(&mut same, &mut dice, sent, at);
+            run.message(&mut groups, &mut dice, sent, at);
             if step == MESSAGES / 2 {
-                run.reload(&mut same, number);
+                run.reload(&mut groups, number);
             }
         }
-        run.end(&mut same);
+        run.end(&mut groups);
         let decisions = run.shared.decisions();
-        same.line(format_args!("{decisions:?}"));
+        groups.line(format_args!("{decisions:?}"));
         let repeated = program
             .repeating(&decisions)
             .map(|repeated| repeated.faults().map(<[_]>::len));
-        same.line(format_args!("{repeated:?}"));
+        groups.line(format_args!("{repeated:?}"));
     }
-    insta::assert_snapshot!(same.table("programs"));
+    insta::assert_snapshot!(groups.table("programs"));
 }

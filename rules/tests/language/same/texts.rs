@@ -139,60 +139,60 @@ fn sources() -> Vec<String> {
     sources
 }
 
-fn text(same: &mut Same, text: &str) {
-    same.line(format_args!("{text}"));
+fn text(groups: &mut Groups, text: &str) {
+    groups.line(format_args!("{text}"));
     match Program::compile(text, Registry::builtin()) {
         Ok((program, warnings)) => {
-            same.diagnostics(text, &warnings);
+            diagnostics(groups, text, &warnings);
             let interest = program.interest();
-            same.line(format_args!(
+            groups.line(format_args!(
                 "{interest:?} {:?} {:?}",
                 program.seed(),
                 program.names()
             ));
             let shared = program.share(teetap_rules::Shared::default());
             for proto in Proto::ALL {
-                same.line(format_args!("{:?}", program.needs_session(proto, proto, &shared)));
+                groups.line(format_args!("{:?}", program.needs_session(proto, proto, &shared)));
             }
-            same.line(format_args!("{:?}", program.report(&shared)));
+            groups.line(format_args!("{:?}", program.report(&shared)));
             for name in program.names() {
-                same.line(format_args!(
+                groups.line(format_args!(
                     "{:?}",
                     program.find(&name).map(|id| (id, program.hold_key(id)))
                 ));
             }
             let browse = [Dir::C2s, Dir::S2c].map(|dir| program.links_browse(dir));
-            same.line(format_args!("{browse:?}"));
+            groups.line(format_args!("{browse:?}"));
         }
-        Err(errors) => same.diagnostics(text, &errors),
+        Err(errors) => diagnostics(groups, text, &errors),
     }
     if let Ok(statements) = parse_statements(text) {
         for statement in statements {
-            same.line(format_args!("{statement}"));
-            same.line(format_args!("{}", explain(&statement)));
+            groups.line(format_args!("{statement}"));
+            groups.line(format_args!("{}", explain(&statement)));
         }
     }
     match format(text) {
-        Ok(formatted) => same.line(format_args!("{formatted}")),
-        Err(errors) => same.diagnostics(text, &errors),
+        Ok(formatted) => groups.line(format_args!("{formatted}")),
+        Err(errors) => diagnostics(groups, text, &errors),
     }
-    same.line(format_args!("{:?}", outline(text)));
+    groups.line(format_args!("{:?}", outline(text)));
 }
 
 #[test]
 fn statements_are_read_and_explained_as_before() {
-    let mut same = Same::default();
+    let mut groups = Groups::default();
     for (at, source) in sources().iter().enumerate() {
         if at % GROUP == 0 {
-            same.group(format!("statements {at} to {}", at + GROUP - 1));
+            groups.group(format!("statements {at} to {}", at + GROUP - 1));
         }
-        text(&mut same, source);
+        text(&mut groups, source);
     }
-    insta::assert_snapshot!(same.table("statements"));
+    insta::assert_snapshot!(groups.table("statements"));
 }
 
 /// Returns a text with some words inserted, replaced, removed or swapped.
-fn with_mistakes(dice: &mut Dice, source: &str) -> String {
+fn with_mistakes(dice: &mut Random, source: &str) -> String {
     let mut words: Vec<&str> = source.split(' ').collect();
     for _ in 0..=dice.below(2) {
         let at = usize::try_from(dice.below(words.len() as u64)).unwrap();
@@ -215,25 +215,25 @@ fn with_mistakes(dice: &mut Dice, source: &str) -> String {
 
 #[test]
 fn mistakes_are_reported_as_before() {
-    let (mut same, mut dice) = (Same::default(), Dice(23));
+    let (mut groups, mut dice) = (Groups::default(), Random::new(23));
     let sources: Vec<_> = sources()
         .into_iter()
         .filter(|source| source.len() < 400)
         .collect();
     for number in 0..MISTAKES {
         if number % 50 == 0 {
-            same.group(format!("mistakes {number} to {}", number + 49));
+            groups.group(format!("mistakes {number} to {}", number + 49));
         }
         let source = dice.pick(&sources).clone();
-        text(&mut same, &with_mistakes(&mut dice, &source));
+        text(&mut groups, &with_mistakes(&mut dice, &source));
     }
-    insta::assert_snapshot!(same.table("mistakes"));
+    insta::assert_snapshot!(groups.table("mistakes"));
 }
 
 /// Adds what is read from texts of messages to send or to change.
-fn drafts(same: &mut Same) {
+fn drafts(groups: &mut Groups) {
     let registry = Registry::builtin();
-    same.group("drafts");
+    groups.group("drafts");
     for text in [
         "s2c sv_chat{client_id: -1, message: \"hi\"}",
         "c2s cl_say{message: \"hi\", team: 1} nonvital",
@@ -253,14 +253,14 @@ fn drafts(same: &mut Same) {
         for draft in [Draft::inject(text, registry), Draft::edit(text, registry)] {
             match draft {
                 Ok((draft, warnings)) => {
-                    same.diagnostics(text, &warnings);
+                    diagnostics(groups, text, &warnings);
                     for proto in Proto::ALL {
-                        same.line(format_args!("{text} {proto} {:?}", draft.made(proto)));
+                        groups.line(format_args!("{text} {proto} {:?}", draft.made(proto)));
                         let (_, say) = crate::stage::say("before");
-                        same.line(format_args!("{:?}", draft.edited(proto, Dir::C2s, &say)));
+                        groups.line(format_args!("{:?}", draft.edited(proto, Dir::C2s, &say)));
                     }
                 }
-                Err(errors) => same.diagnostics(text, &errors),
+                Err(errors) => diagnostics(groups, text, &errors),
             }
         }
     }
@@ -268,10 +268,10 @@ fn drafts(same: &mut Same) {
 
 #[test]
 fn words_are_completed_and_drafts_are_read_as_before() {
-    let (mut same, mut dice) = (Same::default(), Dice(29));
-    same.group("vocabulary");
-    same.line(format_args!("{}\n{}", vocabulary(), rule_vocabulary()));
-    same.group("completions");
+    let (mut groups, mut dice) = (Groups::default(), Random::new(29));
+    groups.group("vocabulary");
+    groups.line(format_args!("{}\n{}", vocabulary(), rule_vocabulary()));
+    groups.group("completions");
     let registry = Registry::builtin();
     for source in [
         "",
@@ -294,7 +294,7 @@ fn words_are_completed_and_drafts_are_read_as_before() {
         "$",
     ] {
         for rule in [false, true] {
-            same.line(format_args!(
+            groups.line(format_args!(
                 "{source} {rule} {:?}",
                 completions(source, rule, registry)
             ));
@@ -306,7 +306,7 @@ fn words_are_completed_and_drafts_are_read_as_before() {
         let end = usize::try_from(dice.below(text.len() as u64 + 1)).unwrap();
         let Some(start) = text.get(..end) else { continue };
         let (replaced, words) = completions(start, dice.below(2) == 0, registry);
-        same.line(format_args!(
+        groups.line(format_args!(
             "{start} {replaced} {} {:?}",
             words.len(),
             words.first()
@@ -315,11 +315,11 @@ fn words_are_completed_and_drafts_are_read_as_before() {
     for word in WORDS.iter().chain(PARTS) {
         let class = teetap_rules::class_of(word);
         let is_word = [Class::Object, Class::Game].map(|class| teetap_rules::is_word(class, word));
-        same.line(format_args!(
+        groups.line(format_args!(
             "{word} {} {class:?} {is_word:?}",
             is_rule_word(word)
         ));
     }
-    drafts(&mut same);
-    insta::assert_snapshot!(same.table("words"));
+    drafts(&mut groups);
+    insta::assert_snapshot!(groups.table("words"));
 }

@@ -1,12 +1,12 @@
 //! Outputs of all definitions for generated messages, and of definition files with mistakes: they must be the same as
-//! before, see [`Same`].
+//! before, see [`Groups`].
 
 use std::fmt::Write as _;
 
 use super::fuzz::WORDS;
 use super::properties::{Choices, DIALECTS, body, pad_ints, path_to};
 use super::*;
-use crate::testing::Same;
+use teetap_repeatable::Groups;
 
 /// Number of generated messages of each definition.
 const ROUNDS: usize = 3;
@@ -21,27 +21,27 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// Adds all outputs of one decoded message or object.
-fn shown(same: &mut Same, def: &Def, decoded: &Decoded, source: Source<'_>) {
+fn shown(groups: &mut Groups, def: &Def, decoded: &Decoded, source: Source<'_>) {
     let notes: Vec<_> = decoded
         .notes()
         .iter()
         .map(|note| (note.code.name(), note.at, note.len))
         .collect();
-    same.line(format_args!(
+    groups.line(format_args!(
         "{} {notes:?} {}",
         decoded.known_end(),
         decoded.notes().overflowed()
     ));
     for secrets in [Secrets::Hide, Secrets::Show] {
         for row in decoded.view().rows(def, source, secrets) {
-            same.line(format_args!(
+            groups.line(format_args!(
                 "{} {} {:?} {} {}+{}",
                 row.depth, row.name, row.index, row.value, row.at, row.len
             ));
         }
         let mut json = String::new();
         decoded.view().json(def, source, secrets, &mut json);
-        same.line(format_args!("{json}"));
+        groups.line(format_args!("{json}"));
         for (line, value) in [(200, 40), (40, 12)] {
             let style = GistStyle { secrets, line, value };
             let name_of = |id| {
@@ -50,13 +50,13 @@ fn shown(same: &mut Same, def: &Def, decoded: &Decoded, source: Source<'_>) {
                     .copied()
             };
             let gist = decoded.view().gist(def, source, style, &name_of);
-            same.line(format_args!("{gist:?}"));
+            groups.line(format_args!("{gist:?}"));
         }
     }
-    same.line(format_args!("{:?}", decoded.view().scales_json(def)));
+    groups.line(format_args!("{:?}", decoded.view().scales_json(def)));
     for record in decoded.records() {
         let secret = decoded.view().secret(def, record, source);
-        same.line(format_args!("{record:?} {secret:?}"));
+        groups.line(format_args!("{record:?} {secret:?}"));
     }
 }
 
@@ -81,7 +81,7 @@ fn other_value(choices: &mut Choices, def: &Def, at: u16, field: &Field) -> Datu
 }
 
 /// Adds the results of writing one field: of a message with the field changed, and of a changed message.
-fn edited(same: &mut Same, choices: &mut Choices, def: &Def, decoded: &Decoded, data: &[u8]) {
+fn edited(groups: &mut Groups, choices: &mut Choices, def: &Def, decoded: &Decoded, data: &[u8]) {
     let mut out = Vec::new();
     for record in decoded.records() {
         let Some(path) = path_to(def, decoded, record) else {
@@ -91,8 +91,8 @@ fn edited(same: &mut Same, choices: &mut Choices, def: &Def, decoded: &Decoded, 
         let value = other_value(choices, def, record.field, field);
         let path = def.path(&path).unwrap();
         match decoded.splice(def, data, &path, &value, &mut out) {
-            Ok(()) => same.line(format_args!("{path:?} {}", hex(&out))),
-            Err(error) => same.line(format_args!("{path:?} {error}")),
+            Ok(()) => groups.line(format_args!("{path:?} {}", hex(&out))),
+            Err(error) => groups.line(format_args!("{path:?} {error}")),
         }
     }
     for (at, field) in def.parts(None) {
@@ -107,8 +107,8 @@ fn edited(same: &mut Same, choices: &mut Choices, def: &Def, decoded: &Decoded, 
         }
         out.clear();
         match def.encode(&Datum::Group(fields), &mut out) {
-            Ok(()) => same.line(format_args!("{} {}", field.name, hex(&out))),
-            Err(error) => same.line(format_args!("{} {error}", field.name)),
+            Ok(()) => groups.line(format_args!("{} {}", field.name, hex(&out))),
+            Err(error) => groups.line(format_args!("{} {error}", field.name)),
         }
     }
 }
@@ -131,13 +131,13 @@ fn variants(choices: &mut Choices, def: &Def, data: &[u8], body: usize) -> Vec<V
     [vec![data.to_vec(), padded, cut, longer], changed.to_vec()].concat()
 }
 
-fn message(same: &mut Same, choices: &mut Choices, proto: Proto, def: &Def) {
+fn message(groups: &mut Groups, choices: &mut Choices, proto: Proto, def: &Def) {
     let (registry, mut decoded) = (Registry::builtin(), Decoded::new());
     let mut data = Vec::new();
     def.encode(&choices.group(def, None), &mut data).unwrap();
     let body = body(def, &data);
     for data in variants(choices, def, &data, body) {
-        same.line(format_args!("{}", hex(&data)));
+        groups.line(format_args!("{}", hex(&data)));
         for dir in [Dir::C2s, Dir::S2c] {
             let found = match def.class {
                 Class::Control => decoded.control(registry, proto, dir, &data),
@@ -149,22 +149,22 @@ fn message(same: &mut Same, choices: &mut Choices, proto: Proto, def: &Def) {
                 let mut checked = decoded.clone();
                 checked.check_vital(found, vital);
                 let notes: Vec<_> = codes(&checked);
-                same.line(format_args!("{dir} {vital} {} {notes:?}", found.name));
+                groups.line(format_args!("{dir} {vital} {} {notes:?}", found.name));
             }
         }
         decoded.read(def, &data, body);
-        shown(same, def, &decoded, Source::Bytes(&data));
+        shown(groups, def, &decoded, Source::Bytes(&data));
         let mut again = Vec::new();
         match def.encode(&decoded.datum(def, Source::Bytes(&data)), &mut again) {
-            Ok(()) => same.line(format_args!("{}", hex(&again))),
-            Err(error) => same.line(format_args!("{error}")),
+            Ok(()) => groups.line(format_args!("{}", hex(&again))),
+            Err(error) => groups.line(format_args!("{error}")),
         }
     }
     decoded.read(def, &data, body);
-    edited(same, choices, def, &decoded, &data);
+    edited(groups, choices, def, &decoded, &data);
 }
 
-fn object(same: &mut Same, choices: &mut Choices, def: &Def) {
+fn object(groups: &mut Groups, choices: &mut Choices, def: &Def) {
     let (mut decoded, mut whole) = (Decoded::new(), Vec::new());
     def.encode_object(&choices.group(def, None), &mut whole).unwrap();
     let cut = whole[..choices.below(whole.len() + 1)].to_vec();
@@ -173,9 +173,9 @@ fn object(same: &mut Same, choices: &mut Choices, def: &Def) {
         *int = [i32::MIN, -1, 1 << 20, 0x0101_0101][choices.below(4)];
     }
     for ints in [whole.clone(), cut, changed, [whole, vec![7, -7]].concat()] {
-        same.line(format_args!("{ints:?}"));
+        groups.line(format_args!("{ints:?}"));
         decoded.object(def, &ints);
-        shown(same, def, &decoded, Source::Ints(&ints));
+        shown(groups, def, &decoded, Source::Ints(&ints));
         for record in decoded.records() {
             let Some(path) = path_to(def, &decoded, record) else {
                 continue;
@@ -184,13 +184,13 @@ fn object(same: &mut Same, choices: &mut Choices, def: &Def) {
             let value = other_value(choices, def, record.field, field);
             let mut edited = ints.clone();
             let result = decoded.splice_object(def, &mut edited, &def.path(&path).unwrap(), &value);
-            same.line(format_args!("{path:?} {result:?} {edited:?}"));
+            groups.line(format_args!("{path:?} {result:?} {edited:?}"));
         }
     }
 }
 
 /// Adds the results of reading paths of all fields, with and without an index, a part and a mistake.
-fn paths(same: &mut Same, def: &Def) {
+fn paths(groups: &mut Groups, def: &Def) {
     for field in &*def.fields {
         let name = &field.name;
         for text in [
@@ -205,8 +205,8 @@ fn paths(same: &mut Same, def: &Def) {
             name.to_uppercase(),
         ] {
             match def.path(&text) {
-                Ok(path) => same.line(format_args!("{text} {path:?} {}", path.leaf())),
-                Err(error) => same.line(format_args!("{text} {error} {error:?}")),
+                Ok(path) => groups.line(format_args!("{text} {path:?} {}", path.leaf())),
+                Err(error) => groups.line(format_args!("{text} {error} {error:?}")),
             }
         }
     }
@@ -214,33 +214,33 @@ fn paths(same: &mut Same, def: &Def) {
 
 #[test]
 fn messages_and_objects_are_shown_as_before() {
-    let mut same = Same::default();
+    let mut groups = Groups::default();
     let registry = Registry::builtin();
     for (dialect, proto) in DIALECTS {
         for def in registry.defs(dialect) {
-            same.group(format!("{dialect} {} {}", def.class.name(), def.name));
+            groups.group(format!("{dialect} {} {}", def.class.name(), def.name));
             let mut choices = Choices(0x7ee7 + def.fields.len() as u64);
-            same.line(format_args!("{}", def.to_text()));
-            same.line(format_args!(
+            groups.line(format_args!("{}", def.to_text()));
+            groups.line(format_args!(
                 "{:?}",
                 registry.describe(Some(def.class), &def.name)
             ));
             let wrong = format!("{}x", &def.name[1..]);
-            same.line(format_args!(
+            groups.line(format_args!(
                 "{:?} {:?}",
                 registry.suggest(None, &wrong),
                 registry.suggest(Some(def.class), &wrong)
             ));
-            paths(&mut same, def);
+            paths(&mut groups, def);
             for _ in 0..ROUNDS {
                 match def.class {
-                    Class::Object => object(&mut same, &mut choices, def),
-                    _ => message(&mut same, &mut choices, proto, def),
+                    Class::Object => object(&mut groups, &mut choices, def),
+                    _ => message(&mut groups, &mut choices, proto, def),
                 }
             }
         }
     }
-    insta::assert_snapshot!(same.table("definitions"));
+    insta::assert_snapshot!(groups.table("definitions"));
 }
 
 /// Returns lines of a built-in file and of the explanation of the format, each with a chance of a mistake.
@@ -285,13 +285,13 @@ fn file(choices: &mut Choices) -> String {
 
 #[test]
 fn definition_files_are_read_or_refused_as_before() {
-    let (mut same, mut choices) = (Same::default(), Choices(11));
+    let (mut groups, mut choices) = (Groups::default(), Choices(11));
     for number in 0..FILES {
         if number % 10 == 0 {
-            same.group(format!("files {number} to {}", number + 9));
+            groups.group(format!("files {number} to {}", number + 9));
         }
         let text = file(&mut choices);
-        same.line(format_args!("{text}"));
+        groups.line(format_args!("{text}"));
         match Registry::with("any.tw", &text) {
             Ok(registry) => {
                 let all = Dialect::ALL
@@ -299,13 +299,13 @@ fn definition_files_are_read_or_refused_as_before() {
                     .flat_map(|dialect| registry.defs(dialect).map(move |def| (dialect, def)));
                 let known = |dialect, def: &Def| Registry::builtin().defs(dialect).any(|known| known == def);
                 for (dialect, def) in all.filter(|(dialect, def)| !known(*dialect, def)) {
-                    same.line(format_args!("{dialect} {:?}\n{}", def.id, def.to_text()));
+                    groups.line(format_args!("{dialect} {:?}\n{}", def.id, def.to_text()));
                 }
             }
             Err(errors) => errors
                 .iter()
-                .for_each(|error| same.line(format_args!("{error} {error:?}"))),
+                .for_each(|error| groups.line(format_args!("{error} {error:?}"))),
         }
     }
-    insta::assert_snapshot!(same.table("files"));
+    insta::assert_snapshot!(groups.table("files"));
 }

@@ -1,12 +1,14 @@
 //! The reactions of all receivers to generated datagrams, and the tables about messages and joins: they must be the same
-//! as before, see [`Same`].
+//! as before, see [`Groups`].
 
 use super::*;
 use crate::receiver::{
     Check, JoinKind, Rejection, Signs, Stage, checks_ranges, identify, in_window, message, messages,
     token_fits,
 };
-use crate::testing::{Dice, Same};
+use teetap_repeatable::Groups;
+
+use crate::testing::Dice;
 use crate::{Dir, chunk::write_chunk};
 
 /// Number of datagrams for each receiver.
@@ -138,9 +140,9 @@ fn datagram(dice: &mut Dice, proto: Proto, leg: &Leg) -> Vec<u8> {
 
 #[test]
 fn receivers_react_as_before() {
-    let mut same = Same::default();
+    let mut groups = Groups::default();
     for receiver in receivers() {
-        same.group(format!("{:?} {:?}", receiver.release, receiver.side));
+        groups.group(format!("{:?} {:?}", receiver.release, receiver.side));
         let mut dice = Dice(0x5eed);
         for _ in 0..DATAGRAMS {
             let leg = leg(&mut dice, receiver.release);
@@ -163,21 +165,21 @@ fn receivers_react_as_before() {
             let datagram = datagram(&mut dice, proto, &leg);
             let (found, after) = judge(receiver, &leg, &datagram);
             for finding in found {
-                same.line(format_args!(
+                groups.line(format_args!(
                     "{} {:?} {:?}",
                     finding.row.name, finding.verdict, finding.chunk
                 ));
             }
-            same.line(format_args!("{after:?}"));
+            groups.line(format_args!("{after:?}"));
         }
     }
-    insta::assert_snapshot!(same.table("receivers"));
+    insta::assert_snapshot!(groups.table("receivers"));
 }
 
 /// Adds the rows of each receiver and its treatment of each message.
-fn rows_and_messages(same: &mut Same) {
+fn rows_and_messages(groups: &mut Groups) {
     for receiver in receivers() {
-        same.group(format!("rows of {:?} {:?}", receiver.release, receiver.side));
+        groups.group(format!("rows of {:?} {:?}", receiver.release, receiver.side));
         for row in receiver.rows() {
             let Check {
                 name,
@@ -187,21 +189,21 @@ fn rows_and_messages(same: &mut Same) {
                 stops,
                 ..
             } = row;
-            same.line(format_args!(
+            groups.line(format_args!(
                 "{name} {text} {source} {verdict:?} {} {stops}",
                 verdict.text()
             ));
         }
     }
     for release in Release::ALL {
-        same.group(format!("messages of {release:?}"));
+        groups.group(format!("messages of {release:?}"));
         for (side, row) in messages().flat_map(|row| [(Side::Client, row), (Side::Server, row)]) {
             let Some(row) = message(*release, side, row.name) else {
                 continue;
             };
             for stage in STAGES {
                 let verdicts = [false, true].map(|vital| row.judge(stage, vital));
-                same.line(format_args!(
+                groups.line(format_args!(
                     "{side:?} {} {stage:?} {verdicts:?} {row:?}",
                     row.name
                 ));
@@ -211,28 +213,29 @@ fn rows_and_messages(same: &mut Same) {
 }
 
 /// Adds the messages with checked ranges, and the steps of joins.
-fn ranges_and_joins(same: &mut Same) {
-    same.group("ranges");
+fn ranges_and_joins(groups: &mut Groups) {
+    groups.group("ranges");
     for proto in Proto::ALL {
         for def in crate::def::Registry::builtin().defs(proto.into()) {
-            same.line(format_args!(
+            groups.line(format_args!(
                 "{proto} {} {}",
                 def.name,
                 checks_ranges(proto, &def.name)
             ));
         }
     }
-    same.group("joins");
+    groups.group("joins");
     for kind in JoinKind::ALL {
-        same.line(format_args!(
+        groups.line(format_args!(
             "{kind} {:?} {:?}",
             kind.server(),
             kind.first_stage()
         ));
-        kind.steps().for_each(|step| same.line(format_args!("{step:?}")));
+        kind.steps()
+            .for_each(|step| groups.line(format_args!("{step:?}")));
     }
     for proto in Proto::ALL {
-        same.line(format_args!(
+        groups.line(format_args!(
             "{proto} {:?} {:?}",
             JoinKind::from_proto(proto, false),
             JoinKind::from_proto(proto, true)
@@ -241,8 +244,8 @@ fn ranges_and_joins(same: &mut Same) {
 }
 
 /// Adds the rejections that reasons of a CLOSE name.
-fn reasons(same: &mut Same) {
-    same.group("reasons of a CLOSE");
+fn reasons(groups: &mut Groups) {
+    groups.group("reasons of a CLOSE");
     for reason in [
         "This server is full",
         "this server is full",
@@ -266,7 +269,7 @@ fn reasons(same: &mut Same) {
         "",
     ] {
         let rejection = Rejection::from_reason(reason);
-        same.line(format_args!(
+        groups.line(format_args!(
             "{reason}: {rejection:?} {:?}",
             rejection.map(Rejection::text)
         ));
@@ -274,8 +277,8 @@ fn reasons(same: &mut Same) {
 }
 
 /// Adds the releases that signs of a peer reveal.
-fn releases(same: &mut Same) {
-    same.group("releases by their signs");
+fn releases(groups: &mut Groups) {
+    groups.group("releases by their signs");
     for proto in Proto::ALL {
         for client_version in [
             None,
@@ -306,18 +309,18 @@ fn releases(same: &mut Same) {
                     version,
                     is_ddnet,
                 });
-                same.line(format_args!("{signs:?} {:?}", signs.each_ref().map(identify)));
+                groups.line(format_args!("{signs:?} {:?}", signs.each_ref().map(identify)));
             }
         }
     }
 }
 
 /// Adds acks and tokens that are accepted or not.
-fn windows(same: &mut Same) {
-    same.group("windows and tokens");
+fn windows(groups: &mut Groups) {
+    groups.group("windows and tokens");
     for ack in [0, 1, 5, 8, 9, 1022, 1023, 1024] {
         for (peer_ack, last) in [(0, 0), (5, 8), (8, 5), (1020, 2), (1030, 8)] {
-            same.line(format_args!(
+            groups.line(format_args!(
                 "{ack} {peer_ack} {last} {}",
                 in_window(ack, peer_ack, Seq::new(last))
             ));
@@ -329,9 +332,9 @@ fn windows(same: &mut Same) {
         (Some(TOKEN), None),
         (Some(TOKEN), Some(OTHER)),
     ] {
-        same.line(format_args!("{tokens:?} {}", token_fits(tokens.0, tokens.1)));
+        groups.line(format_args!("{tokens:?} {}", token_fits(tokens.0, tokens.1)));
     }
-    same.line(format_args!(
+    groups.line(format_args!(
         "{:?}",
         [Dir::C2s, Dir::S2c].map(|dir| (dir.sender(), dir.receiver()))
     ));
@@ -339,11 +342,11 @@ fn windows(same: &mut Same) {
 
 #[test]
 fn tables_of_receivers_are_as_before() {
-    let mut same = Same::default();
-    rows_and_messages(&mut same);
-    ranges_and_joins(&mut same);
-    reasons(&mut same);
-    releases(&mut same);
-    windows(&mut same);
-    insta::assert_snapshot!(same.table("tables"));
+    let mut groups = Groups::default();
+    rows_and_messages(&mut groups);
+    ranges_and_joins(&mut groups);
+    reasons(&mut groups);
+    releases(&mut groups);
+    windows(&mut groups);
+    insta::assert_snapshot!(groups.table("tables"));
 }

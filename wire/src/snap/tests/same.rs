@@ -1,5 +1,5 @@
 //! Snapshots of generated sessions: what a store, the doctor and a recoder return must be the same as before, see
-//! [`Same`].
+//! [`Groups`].
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,9 @@ use super::doctor::{Fault, ITEMS, VALUES, diagnoses};
 use super::recode::{Server, edits};
 use super::*;
 use crate::note::Note;
-use crate::testing::{Dice, Same};
+use teetap_repeatable::Groups;
+
+use crate::testing::Dice;
 
 /// Number of sessions of each protocol.
 const SEEDS: u64 = 8;
@@ -23,7 +25,7 @@ fn noted(notes: &Notes) -> Vec<(&'static str, usize, usize)> {
         .collect()
 }
 
-fn completed(same: &mut Same, done: &Completed<'_>) {
+fn completed(groups: &mut Groups, done: &Completed<'_>) {
     let Completed {
         tick,
         base,
@@ -35,10 +37,10 @@ fn completed(same: &mut Same, done: &Completed<'_>) {
         since,
         ..
     } = *done;
-    same.line(format_args!(
+    groups.line(format_args!(
         "{done} | {tick} {base:?} {parts} {crc:?} {fate:?} {counts:?} {data_at:?} {since:?}"
     ));
-    same.line(format_args!(
+    groups.line(format_args!(
         "{:?} {:?} {:?}",
         noted(done.notes),
         noted(done.data_notes),
@@ -49,7 +51,7 @@ fn completed(same: &mut Same, done: &Completed<'_>) {
         let fields = |def: Option<&crate::def::Def>, decoded: &Decoded| def.map(|_| decoded.records().len());
         let (of_now, of_then) = (item.read(&mut now), item.read_before(&mut then));
         let changed = now.records().iter().filter_map(|record| item.before(record));
-        same.line(format_args!(
+        groups.line(format_args!(
             "{:?} {:?} {:?} {:?} {:?} {:?}",
             item.key,
             item.name(),
@@ -58,7 +60,7 @@ fn completed(same: &mut Same, done: &Completed<'_>) {
             fields(of_then, &then),
             changed.collect::<Vec<_>>()
         ));
-        same.line(format_args!("{:?}", item.differences().collect::<Vec<_>>()));
+        groups.line(format_args!("{:?}", item.differences().collect::<Vec<_>>()));
     }
 }
 
@@ -117,16 +119,16 @@ impl Game {
         }
     }
 
-    fn receive(&mut self, same: &mut Same, dir: Dir, message: &[u8]) {
+    fn receive(&mut self, groups: &mut Groups, dir: Dir, message: &[u8]) {
         let done = self.session.receive(dir, message).is_some();
         let store = &self.session.store;
         if let Some(done) = store.completed() {
-            completed(same, &done);
+            completed(groups, &done);
         }
         let newest = store
             .newest()
             .map(|(tick, world)| (tick, world.len(), world.crc()));
-        same.line(format_args!(
+        groups.line(format_args!(
             "{dir} {done} {:?} {} {:?} {:?} {newest:?} {}",
             noted(store.notes()),
             store.whole(),
@@ -135,21 +137,21 @@ impl Game {
             store.len()
         ));
         if let Some(diagnosis) = store.diagnose(&mut self.doctor, message) {
-            same.line(format_args!("{diagnosis:?}"));
+            groups.line(format_args!("{diagnosis:?}"));
         }
         if let Some(now) = store.retained() {
             if let Some(before) = self.before.take() {
                 let compared = now.compared_with(&before);
-                same.line(format_args!("{} {:?}", compared.view(), compared.fate()));
+                groups.line(format_args!("{} {:?}", compared.view(), compared.fate()));
                 let counts = compared.without_items();
-                same.line(format_args!("{} {}", counts.view(), counts.tick()));
+                groups.line(format_args!("{} {}", counts.view(), counts.tick()));
             }
             self.before = Some(now);
         }
     }
 
     /// Sends a message of the client, or lets the session end or lose messages.
-    fn client(&mut self, same: &mut Same, tick: i32) {
+    fn client(&mut self, groups: &mut Groups, tick: i32) {
         let dice = &mut self.server.dice;
         let back = i32::try_from(dice.below(6)).unwrap() * 2;
         let any = *dice.pick(&[tick, tick - back, tick - back, tick + 2, -1]);
@@ -165,16 +167,16 @@ impl Game {
         let name = *dice.pick(&["map_change", "enter_game", "con_ready"]);
         let input = [("ack_snapshot", acked), ("intended_tick", intended)];
         let message = self.session.message("input", &input, &[]);
-        self.receive(same, Dir::C2s, &message);
+        self.receive(groups, Dir::C2s, &message);
         let timing = [("input_pred_tick", intended), ("time_left", left)];
         let timing = self.session.message("input_timing", &timing, &[]);
-        self.receive(same, Dir::S2c, &timing);
+        self.receive(groups, Dir::S2c, &timing);
         match choice {
             0 => self.session.store.gap(),
             1 => {
                 let dir = if name == "enter_game" { Dir::C2s } else { Dir::S2c };
                 let message = self.session.message(name, &[], &[]);
-                self.receive(same, dir, &message);
+                self.receive(groups, dir, &message);
             }
             _ => {}
         }
@@ -210,10 +212,10 @@ impl Game {
 
 #[test]
 fn stores_decode_as_before() {
-    let mut same = Same::default();
+    let mut groups = Groups::default();
     for proto in [Proto::V6, Proto::V65, Proto::Ddnet, Proto::V7] {
         for seed in 0..SEEDS {
-            same.group(format!("{proto} {seed}"));
+            groups.group(format!("{proto} {seed}"));
             let (mut game, mut world) = (Game::new(proto, seed + 1), Snapshot::new());
             let (mut tick, mut sent) = (10, vec![-1]);
             for step in 0..STEPS {
@@ -231,37 +233,37 @@ fn stores_decode_as_before() {
                 let messages = game.server.messages(tick, if base == tick { -1 } else { base });
                 sent.push(tick);
                 for message in game.disturbed(messages) {
-                    game.receive(&mut same, Dir::S2c, &message);
+                    game.receive(&mut groups, Dir::S2c, &message);
                 }
-                game.client(&mut same, tick);
+                game.client(&mut groups, tick);
             }
         }
     }
-    insta::assert_snapshot!(same.table("stores"));
+    insta::assert_snapshot!(groups.table("stores"));
 }
 
 #[test]
 fn faults_of_a_sender_are_explained_as_before() {
-    let mut same = Same::default();
+    let mut groups = Groups::default();
     for fault in ITEMS.into_iter().chain(VALUES.into_iter().map(Fault::Field)) {
-        same.group(format!("{fault:?}"));
+        groups.group(format!("{fault:?}"));
         for seed in 0..WORLDS {
             let (found, right) = diagnoses(fault, seed);
-            same.line(format_args!("{seed} {right:?}"));
+            groups.line(format_args!("{seed} {right:?}"));
             for diagnosis in found {
-                same.line(format_args!("{diagnosis:?}"));
+                groups.line(format_args!("{diagnosis:?}"));
             }
         }
     }
-    insta::assert_snapshot!(same.table("doctor"));
+    insta::assert_snapshot!(groups.table("doctor"));
 }
 
 /// A sum that is wrong by the sum of one of many items that are alike.
 #[test]
 fn many_causes_are_explained_as_before() {
-    let mut same = Same::default();
+    let mut groups = Groups::default();
     for proto in [Proto::Ddnet, Proto::V7] {
-        same.group(format!("{proto}"));
+        groups.group(format!("{proto}"));
         for items in [1, 2, 7, 63, 64, 65, 100, 127, 128, 130] {
             for (ints, off) in [([3, 0, 7], 10), ([3, 0, 7], -10), ([5, -5, 1], 1), ([0; 3], 4)] {
                 let mut session = Session::new(proto);
@@ -284,27 +286,27 @@ fn many_causes_are_explained_as_before() {
                 session.send(Dir::S2c, "snap_single", &fields, &data);
                 let mut doctor = ChecksumCauses::default();
                 let diagnosis = session.store.diagnose(&mut doctor, &session.data);
-                same.line(format_args!("{items} {ints:?} {off} {diagnosis:?}"));
+                groups.line(format_args!("{items} {ints:?} {off} {diagnosis:?}"));
             }
         }
     }
-    same.group("messages that a store follows");
+    groups.group("messages that a store follows");
     for proto in Proto::ALL {
         let store = Store::new(registry(), proto);
         for def in registry().defs(proto.into()) {
             let follows = [Dir::C2s, Dir::S2c].map(|dir| store.follows(dir, def));
-            same.line(format_args!("{proto} {} {follows:?}", def.name));
+            groups.line(format_args!("{proto} {} {follows:?}", def.name));
         }
     }
-    insta::assert_snapshot!(same.table("alike"));
+    insta::assert_snapshot!(groups.table("alike"));
 }
 
 #[test]
 fn snapshots_are_changed_as_before() {
-    let mut same = Same::default();
+    let mut groups = Groups::default();
     for proto in [Proto::V65, Proto::Ddnet, Proto::V7] {
         for seed in 0..SEEDS {
-            same.group(format!("{proto} {seed}"));
+            groups.group(format!("{proto} {seed}"));
             let (mut game, mut world) = (Game::new(proto, seed + 100), Snapshot::new());
             let mut recoder = Recoder::new(registry(), proto);
             let mut sent = vec![-1];
@@ -330,7 +332,7 @@ fn snapshots_are_changed_as_before() {
                     };
                     let (recoded, why) = recoder.on_message(&message, changes);
                     let why = why.map(|why| why.to_string());
-                    same.line(format_args!(
+                    groups.line(format_args!(
                         "{recoded:?} {why:?} {} {}",
                         recoder.len(),
                         recoder.is_idle()
@@ -339,5 +341,5 @@ fn snapshots_are_changed_as_before() {
             }
         }
     }
-    insta::assert_snapshot!(same.table("recoder"));
+    insta::assert_snapshot!(groups.table("recoder"));
 }
