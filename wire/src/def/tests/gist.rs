@@ -257,6 +257,8 @@ const WRONG: &str = r#"
   15: `kind` cannot be `gld` (did you mean `glad`?)
 "[message=3?x]"
   17: `message` is not one number
+"[list=1?x]"
+  14: `list` is not one number
 "[n!3?x]"
   11: expected =, !=, <, > or &
 "[zzz?x]"

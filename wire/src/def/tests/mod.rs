@@ -55,6 +55,25 @@ fn what_is_built_in_is_right() {
 }
 
 #[test]
+fn an_index_has_only_digits_and_is_within_its_list() {
+    let info = game(Proto::V7, "sv_client_info");
+    let is_right = |index: &&str| info.path(&format!("skin_part_names[{index}]")).is_ok();
+    let indexes = [
+        "0", "5", "6", "-1", "+1", "", " 1", "1 ", "a", "0x1", "1.", "65536",
+    ];
+    let right: Vec<_> = indexes.into_iter().filter(is_right).collect();
+    assert_eq!(right, ["0", "5"]);
+    for path in [
+        "skin_part_names[1",
+        "skin_part_names1]",
+        "skin_part_names[1]]",
+        "client_id[0]",
+    ] {
+        assert!(info.path(path).is_err(), "{path}");
+    }
+}
+
+#[test]
 fn names_as_people_write_them() {
     let registry = Registry::builtin();
     for (proto, written, name) in [

@@ -38,6 +38,25 @@ fn sized(items: &BTreeMap<(u16, u16), Vec<i32>>, sizes: &Sizes) -> Snapshot {
     snapshot
 }
 
+/// The count of the items in a delta may need more than one byte.
+#[test]
+fn a_delta_of_many_new_items_and_one_changed_item_is_complete() {
+    let sizes = sizes(Proto::V7);
+    let (mut base, mut to) = (Snapshot::new(), Snapshot::new());
+    base.insert(key(0x50, 0), &[1]).unwrap();
+    for id in 0..=200 {
+        to.insert(key(0x50, id), &[2]).unwrap();
+    }
+    let mut data = Vec::new();
+    let counts = to.delta(&base, &sizes, &mut data).unwrap();
+    assert_eq!((counts.new, counts.changed, counts.deleted), (200, 1, 0));
+    let (mut delta, mut made, mut again) = (Delta::new(), Snapshot::new(), Counts::default());
+    delta.read(&sizes, &data).unwrap();
+    delta.apply(&base, &mut made, &mut again).unwrap();
+    assert_eq!((made, again), (to, counts));
+    assert_eq!(delta.notes().len(), 0);
+}
+
 proptest! {
     #[test]
     fn a_delta_leads_from_one_to_the_other(one in items(), other in items(), mixed in any::<bool>()) {
