@@ -160,6 +160,8 @@ fn a_piece_is_explained_and_saved() {
         refused(&["museum", word], 2, &format!("did you mean '{meant}'?"));
     }
     refused(&["museum", "nothing-such"], 2, "teetap museum lists them");
+    // Each page contains such a word.
+    refused(&["museum", "the"], 2, "teetap museum lists them");
     refused(&["museum", "--json"], 2, "name a recording");
     refused(&["museum", "--save", path], 2, "NAME");
 }

@@ -9,6 +9,7 @@ mod pace;
 mod script;
 mod silence;
 mod surplus;
+mod unacked;
 
 use teetap_proxy::session::{Action, Placed};
 use teetap_rules::Filter;
