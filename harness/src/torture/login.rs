@@ -270,5 +270,8 @@ mod tests {
             of(&packet(0, 1, &[0, 2, 0xb9, 0x01]), None),
             step("sys.60", false, false)
         );
+        // A system message with an unknown UUID: its number is that of all such messages.
+        let extended = [&[0, 17, 1][..], &[0x5a; 16]].concat();
+        assert_eq!(of(&packet(0, 1, &extended), None), None);
     }
 }

@@ -76,7 +76,7 @@ fn both_protocols_are_found_and_their_texts_are_printable() {
         "{text}"
     );
     assert!(
-        text.contains("0.7 in") && text.contains("(\"seven\", version 0.7.5, CTF on ctf1, 4/16"),
+        text.contains(") and 0.7 in ") && text.contains("(\"seven\", version 0.7.5, CTF on ctf1, 4/16"),
         "{text}"
     );
     assert!(!text.contains('\x1b'), "{text}");
