@@ -187,7 +187,10 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() -> Result<()> {
     terminal.wait_for("tour 1/7", PATIENCE)?;
     ensure!(terminal.is_alternate());
     terminal.press("\x1a")?;
-    let screen = terminal.wait_for("type fg to continue", PATIENCE)?;
+    // What is typed before the next prompt may still be read by the program.
+    let has_prompt = |text: &str| text.trim_end().ends_with("shell>");
+    let is_stopped = |text: &str| text.contains("type fg to continue") && has_prompt(text);
+    let screen = terminal.wait_until("a prompt after the hint", is_stopped, PATIENCE)?;
     ensure!(!terminal.is_alternate(), "{screen}");
     terminal.press("echo $((6*7))\r")?;
     terminal.wait_for("\n42", PATIENCE)?;
@@ -196,7 +199,8 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() -> Result<()> {
     ensure!(terminal.is_alternate());
     // The keys are processed again.
     terminal.press("Q")?;
-    terminal.wait_for("exit 0", PATIENCE)?;
+    let is_over = |text: &str| text.contains("exit 0") && has_prompt(text);
+    terminal.wait_until("a prompt after the summary", is_over, PATIENCE)?;
     terminal.press("exit\r")?;
     wait_end(&mut child, PATIENCE)?;
     Ok(())
