@@ -1,6 +1,7 @@
 //! Options, texts and refusals: every command with its options, its help, and command lines and files with mistakes.
 
 use super::{check, listed};
+use crate::teetap;
 
 /// Recordings for the options: a run of teetap with two legs, and a session of 0.7.
 const FILES: [&str; 2] = ["capture/src/own/v1.pcapng", "tests/captures/loss-tw07.pcap"];
@@ -189,29 +190,6 @@ const OTHERS: &[&str] = &[
     "replay --check none.log",
 ];
 
-/// The commands, each with a page of help and a page of the manual.
-const COMMANDS: [&str; 19] = [
-    "run",
-    "demo",
-    "replay",
-    "open",
-    "grep",
-    "diff",
-    "judge",
-    "scrub",
-    "messages",
-    "museum",
-    "explain",
-    "check",
-    "fmt",
-    "torture",
-    "shrink",
-    "ctl",
-    "config",
-    "completions",
-    "man",
-];
-
 /// Files of rules, right and wrong.
 const RULES: &[&str] = &[
     "drop when sv_chat\n# a comment\nname :  delay 20ms..40ms when c2s   and vital\n",
@@ -316,10 +294,20 @@ fn options_act_as_before() {
     check("options", &runs);
 }
 
+/// Returns the names of the commands that the help lists, except `help`.
+fn commands() -> Vec<String> {
+    let help = teetap().arg("--help").output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let names = lines.map_while(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
 #[test]
 fn pages_and_mistakes_are_printed_as_before() {
     let mut runs: Vec<_> = OTHERS.iter().map(|line| (words(line), String::new())).collect();
-    for command in COMMANDS {
+    let commands = commands();
+    for command in &commands {
         for args in [["help", command], ["man", command]] {
             runs.push((args.to_vec(), String::new()));
         }

@@ -14,6 +14,23 @@ use crate::{Proto, Seq, Side, Token, Trailing, compress};
 const TOKEN: Token = Token([1, 2, 3, 4]);
 const OTHER: Token = Token([9, 9, 9, 9]);
 
+const PHASES: [Phase; 6] = [
+    Phase::NoSlot,
+    Phase::WantsToken,
+    Phase::Connecting,
+    Phase::Pending,
+    Phase::Online,
+    Phase::Ended,
+];
+const ADMISSIONS: [Admission; 6] = [
+    Admission::Open,
+    Admission::Banned,
+    Admission::Full,
+    Admission::PerAddress,
+    Admission::TooFast,
+    Admission::NoSeven,
+];
+
 /// Returns the protocol that a release speaks by default.
 fn proto(release: Release) -> Proto {
     match release {

@@ -4,26 +4,10 @@ use super::*;
 use crate::receiver::{Verdict, in_window, token_fits};
 
 fn legs() -> impl Strategy<Value = Leg> {
-    let phases = [
-        Phase::NoSlot,
-        Phase::WantsToken,
-        Phase::Connecting,
-        Phase::Pending,
-        Phase::Online,
-        Phase::Ended,
-    ];
-    let admissions = [
-        Admission::Open,
-        Admission::Banned,
-        Admission::Full,
-        Admission::PerAddress,
-        Admission::TooFast,
-        Admission::NoSeven,
-    ];
     let first = (
         prop::sample::select(Proto::ALL.to_vec()),
-        prop::sample::select(phases.to_vec()),
-        prop::sample::select(admissions.to_vec()),
+        prop::sample::select(PHASES.to_vec()),
+        prop::sample::select(ADMISSIONS.to_vec()),
         any::<bool>(),
     );
     let second = (

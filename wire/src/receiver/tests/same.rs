@@ -14,22 +14,6 @@ use crate::{Dir, chunk::write_chunk};
 /// Number of datagrams for each receiver.
 const DATAGRAMS: usize = 900;
 
-const PHASES: [Phase; 6] = [
-    Phase::NoSlot,
-    Phase::WantsToken,
-    Phase::Connecting,
-    Phase::Pending,
-    Phase::Online,
-    Phase::Ended,
-];
-const ADMISSIONS: [Admission; 6] = [
-    Admission::Open,
-    Admission::Banned,
-    Admission::Full,
-    Admission::PerAddress,
-    Admission::TooFast,
-    Admission::NoSeven,
-];
 const STAGES: [Stage; 5] = [
     Stage::PreAuth,
     Stage::Auth,
@@ -84,7 +68,8 @@ fn control_payload(dice: &mut Dice) -> Vec<u8> {
     out
 }
 
-/// Returns chunks whose numbers are in order, repeated or after a gap, and their number.
+/// Returns a payload of random chunks, and the number of chunks for its header. The sequence numbers are in order, repeated
+/// or after a gap; the number of chunks may be wrong.
 fn chunks(dice: &mut Dice, proto: Proto, ack: Seq) -> (Vec<u8>, u8) {
     let (mut out, mut next) = (Vec::new(), ack.next());
     let count = *dice.pick(&[0, 1, 1, 1, 2, 3]);
