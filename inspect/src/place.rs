@@ -41,7 +41,7 @@ pub(crate) struct Chunk<'a> {
 }
 
 impl<'a> SeenAt<'a> {
-    /// Returns the place of the messages in a packet. `notes` are the notes about the packet.
+    /// Returns the context in which filters evaluate the messages of a packet. `notes` are the notes about the packet.
     pub(crate) fn packet(
         at: Time,
         session: Option<SessionId>,
@@ -60,7 +60,8 @@ impl<'a> SeenAt<'a> {
         Self::datagram(at, session, datagram, view)
     }
 
-    /// Returns the place of a datagram without messages. Parses the header even if the payload is unreadable.
+    /// Returns the context in which filters evaluate a datagram without messages. Parses the header even if the payload is
+    /// unreadable.
     pub(crate) fn bare(at: Time, session: Option<SessionId>, datagram: &Datagram, notes: &'a [Note]) -> Self {
         let size = datagram.received().map(<[u8]>::len);
         let bytes = datagram.received().or_else(|| datagram.sent().next());

@@ -173,7 +173,8 @@ impl SentMessages {
 
     /// Records an ack sent by the peer, which proves that the peer has received earlier acks.
     pub(super) fn proved(&mut self, ack: Seq, at: Time) {
-        // Messages are acked in order, so the proofs are in order as well.
+        // Messages are acked in order, so their proofs are usually in order as well. A proof that is out of order only
+        // delays when the messages after it count as finished.
         let is_proved = |acked: &mut AckedMessage| acked.proof.is_some_and(|proof| proof.is_behind(ack));
         while let Some(AckedMessage { seq, name, .. }) = self.acked.pop_front_if(is_proved) {
             let finished = FinishedMessage {

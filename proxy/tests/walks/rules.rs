@@ -146,7 +146,8 @@ fn pick<'t>(random: &mut Random, texts: &[&'t str]) -> &'t str {
     texts[usize::try_from(random.below(texts.len() as u64)).unwrap()]
 }
 
-/// Returns a program of up to three random rules and a random link line; `None` now and then, to run without rules.
+/// Returns a program of up to three random rules and a random link line. Returns `None` if the proxy is to run without
+/// rules.
 pub(crate) fn program(random: &mut Random) -> Option<Arc<Program>> {
     if random.chance(0.1) {
         return None;

@@ -1,4 +1,4 @@
-//! Runs without traffic: what each option prints and writes, and how each end is reported.
+//! `teetap run` without traffic: the output and the files of each option, the summary and the exit code of each end.
 //!
 //! The output is compared without times, ports and the order of lines, which depend on the machine.
 

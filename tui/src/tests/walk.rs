@@ -1,5 +1,5 @@
-//! Regression tests: the screen receives thousands of random keys, texts, clicks, events and answers of the proxy, and must
-//! look and act as before.
+//! Regression tests: random keys, texts, clicks, events and answers of the proxy are given to the screen. Its frames, its
+//! requests and its effects on the terminal must be the same as before.
 //!
 //! A snapshot has a line for every [`EVERY`] steps of a walk: the number of steps, the number of requests to the proxy, and
 //! the checksum of the frames with their colours, of the requests and of the effects on the terminal. Any difference fails

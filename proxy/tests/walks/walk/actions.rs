@@ -138,7 +138,7 @@ impl Walk {
         }
     }
 
-    /// Sends a datagram with the token of a peer, and odd numbers.
+    /// Sends a forged datagram of the client or of the server. It has a valid token, but any ack and sequence numbers.
     fn odd(&mut self, number: usize) {
         if self.random.chance(0.5) {
             let shown = Shown::of_peer(&self.world.clients[number].peer);

@@ -142,8 +142,8 @@ impl Walk {
         usize::try_from(self.random.below(bound as u64)).unwrap()
     }
 
-    /// Takes the walk. Returns everything that the core was told and did.
-    pub(crate) fn take(mut self) -> String {
+    /// Runs the walk. Returns all inputs and outputs of the core as text.
+    pub(crate) fn run(mut self) -> String {
         if self.random.chance(0.4) {
             let program = program(&mut self.random);
             self.world.input(Input::Program(program));

@@ -1,5 +1,5 @@
-//! Conditions and rules about every field of every message and snapshot object: what is reported about them, and what the
-//! rules do to a message.
+//! Conditions and rules about every field of every message and snapshot object: their errors, their notes, and the verdicts of
+//! the rules on messages.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ const ODD: &[&str] = &[
     "n + 1 == 2 and sv_chat",
 ];
 
-/// Returns values that may fit a field: its first and last label, numbers at and beyond its bounds, texts.
+/// Returns values to compare with a field: its first and last label, numbers at and beyond its bounds, and texts.
 fn values(field: &Field) -> Vec<String> {
     let mut values: Vec<String> = match &field.ty {
         Type::Enum(set) | Type::Flags(set) => {
@@ -96,7 +96,7 @@ fn values(field: &Field) -> Vec<String> {
     values
 }
 
-/// Adds what is reported about a filter. The places are given as offsets, since rendering them takes long.
+/// Adds a filter as it was read, or its errors. Errors have byte offsets, because rendering them with their lines is slow.
 fn filter(groups: &mut Groups, text: &str) {
     match Filter::parse(text, Registry::builtin()) {
         Ok((filter, notes)) => groups.line(format_args!("{text} {} {notes:?}", filter.expr())),
@@ -104,7 +104,7 @@ fn filter(groups: &mut Groups, text: &str) {
     }
 }
 
-/// Adds what is reported about a rule, and its verdict on the message `data` in each protocol that has the message.
+/// Adds the errors or the notes of a rule, and its verdict on each of the messages.
 fn rule(groups: &mut Groups, text: &str, messages: &[(Proto, Dir, Vec<u8>)]) {
     let (program, notes) = match Program::compile(text, Registry::builtin()) {
         Ok(compiled) => compiled,

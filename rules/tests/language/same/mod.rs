@@ -1,5 +1,5 @@
-//! Regression tests: what the language reads, prints, explains and decides for many generated texts must be the same as
-//! before.
+//! Regression tests: generated texts of rules and filters are read, printed and explained, and decide about messages, with
+//! the same results as before.
 //!
 //! A snapshot has a line for each group of texts, with the number of lines and the checksum of all outputs. Any difference
 //! fails the test, whether or not it is intended. After an intended change, run
@@ -15,7 +15,7 @@ mod texts;
 use teetap_repeatable::{Groups, Random};
 use teetap_rules::{Diagnostic, Style};
 
-/// Adds what a user sees of diagnostics about a text.
+/// Adds the diagnostics about a text, with their codes and as they are printed.
 fn diagnostics(groups: &mut Groups, text: &str, diagnostics: &[Diagnostic]) {
     for diagnostic in diagnostics {
         let code = diagnostic.code;

@@ -275,7 +275,7 @@ impl Run {
         groups.line(format_args!("{:?} {:?}", session.effects(), session.deadline()));
     }
 
-    /// Runs what is due before the time.
+    /// Runs the timers that are due before a time.
     fn time(&mut self, groups: &mut Groups, at: u64) {
         for number in 0..2 {
             for _ in 0..8 {

@@ -75,7 +75,7 @@ const PARTS: &[&str] = &[
     "\"\\u{202e}\"",
 ];
 
-/// Returns right statements, wrong statements and whole files.
+/// Returns valid statements, invalid statements and whole files of rules.
 fn sources() -> Vec<String> {
     let texts = [
         include_str!("../read_out.tap"),
@@ -230,7 +230,7 @@ fn mistakes_are_reported_as_before() {
     insta::assert_snapshot!(groups.table("mistakes"));
 }
 
-/// Adds what is read from texts of messages to send or to change.
+/// Adds the messages that are read from texts as a person types them, to send a message or to change one.
 fn drafts(groups: &mut Groups) {
     let registry = Registry::builtin();
     groups.group("drafts");

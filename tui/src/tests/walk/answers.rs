@@ -34,7 +34,7 @@ impl Walk {
         }
     }
 
-    /// Returns some of the rules of a run, which may be switched off.
+    /// Returns a random list of rules, some of which are switched off.
     fn rules(&mut self) -> Vec<RuleBody> {
         let mut list = Vec::new();
         for (at, text) in texts::RULES.iter().enumerate() {
