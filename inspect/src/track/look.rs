@@ -1,20 +1,29 @@
 //! Analyses a datagram: its token and ack, its resend request, and the silence before it.
 
 use teetap_proxy::session::SessionId;
-use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Property, Proto, Seq, Side, Token};
+use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Packet, Property, Proto, Seq, Side, Token};
 
+use super::recorded::given_token;
 use super::{Detail, Fact, ForeignPart, NoteSink, RefusedAck, Seen, Stream, Streams, past::Past};
 use crate::reading::Expected;
 
 /// Length in bytes of the header field that a note about the ack marks.
 const ACK: usize = 2;
 
+/// Returns the token that a packet shows to its receiver; `None` if it has none. Servers ignore the token in a CONNECT
+/// of 0.6: there is no connection yet.
+fn shown_token(packet: &Packet<'_>) -> Option<Token> {
+    let token = packet.header.token.filter(|token| *token != Token::NONE)?;
+    let is_connect = || matches!(packet.control(), Some(Control::Connect { .. }));
+    (packet.proto == Proto::V7 || !is_connect()).then_some(token)
+}
+
 impl Streams {
     /// Records a datagram, before its chunks. `found` contains its notes so far. Returns the values expected instead of
     /// a wrong token or ack.
     pub(crate) fn begin(&mut self, seen: &Seen<'_>, found: &mut NoteSink<'_>) -> Expected {
         let (dir, packet) = (seen.datagram.dir, seen.packet);
-        let token = packet.header.token.filter(|token| *token != Token::NONE);
+        let token = shown_token(packet);
         let notes = !self.is_partial && !self.stream_mut(seen.session).is_over;
         if notes && (found.has(Code::WrongToken) || found.has(Code::MissingToken)) {
             self.note_foreign_token(seen, token, found);
@@ -187,6 +196,7 @@ impl Stream {
     /// Records the token and the ack of a datagram. Returns the values expected instead of a wrong token or ack.
     fn expect(&mut self, seen: &Seen<'_>, token: Option<Token>, found: &NoteSink<'_>) -> Expected {
         let (packet, leg, dir) = (seen.packet, seen.datagram.leg, seen.datagram.dir);
+        let is_opening = !self.is_online;
         let (own, other) = self.both(dir);
         if found.has(Code::WrongToken) || found.has(Code::MissingToken) {
             return Expected {
@@ -199,17 +209,14 @@ impl Stream {
         // The proxy writes a different token on each leg, so only the sender's leg has the token of the sender.
         let is_of_peer = leg.is_none_or(|leg| leg == dir.sender());
         own.token = token.filter(|_| is_of_peer).or(own.token);
-        if let Some(Control::ConnectAccept {
-            token: Some(given), ..
-        }) = packet.control()
-            && packet.proto == Proto::V65
-        {
-            // Both sides write the server's token, `given`, into their headers. Only the header of this packet has the
-            // client's.
-            if is_of_peer {
+        if let Some(given) = given_token(packet) {
+            // Both sides of 0.6 write the server's token. In 0.6.5 the header of this packet has the client's.
+            if is_of_peer && packet.proto == Proto::V65 {
                 own.token = Some(given);
             }
-            if leg != Some(dir.sender()) {
+            // A server that received an earlier CONNECT writes its token, not the `TKEN` of a retransmitted one.
+            let replaces = is_opening && given != Token::TKEN;
+            if leg != Some(dir.sender()) && (replaces || other.token.is_none()) {
                 other.token = Some(given);
             }
         }

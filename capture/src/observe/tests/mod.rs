@@ -318,13 +318,16 @@ fn a_close_with_a_wrong_token_ends_no_session() {
 fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on() {
     // Position of the token, or of the header flag for a token.
     for (name, at, code) in [
-        ("tw07-session", 3, Code::WrongToken),
-        ("tw06-session", 3, Code::WrongToken),
-        ("tw06-session", 0, Code::MissingToken),
+        ("tw07-session", Some(3), Code::WrongToken),
+        ("tw06-session", Some(3), Code::WrongToken),
+        ("tw06-session", Some(0), Code::MissingToken),
+        ("dd-session", None, Code::WrongToken),
     ] {
         let mut datagrams = only_session(name);
         let is_data = |bytes: &[u8]| match name {
             "tw07-session" => bytes[0] & 0x24 == 0,
+            // The ACCEPT of DDNet.
+            "dd-session" => bytes[0] == 0x10 && bytes[3] == 3,
             _ => bytes[0] & 0x30 == 0,
         };
         let first = datagrams
@@ -332,7 +335,8 @@ fn a_token_other_than_that_of_the_handshake_is_marked_from_the_first_datagram_on
             .position(|(is_client, bytes)| *is_client && is_data(bytes));
         let first = first.unwrap();
         let bytes = &mut datagrams[first].1;
-        // Changes the token, or clears the header flag for a token.
+        // Changes the token, which is at the end in DDNet, or clears the header flag for a token.
+        let at = at.unwrap_or(bytes.len() - 1);
         bytes[at] ^= if at == 0 { 0x08 } else { 1 };
         let (events, _) = observe(script(&datagrams, 0, 0));
         let marked = events.iter().filter_map(|event| match &event.what {

@@ -11,6 +11,7 @@ use teetap_proxy::session::Time;
 use teetap_wire::{Code, Dir, PerDir, Proto, Token};
 
 pub use role::DatagramRole;
+pub(super) use role::given_token;
 
 use acks::Acks;
 
@@ -142,7 +143,7 @@ impl RecordedSession {
 
     /// Records the token that a handshake packet gives to the other side, which writes that token from then on.
     fn learn_token(&mut self, proto: Proto, dir: Dir, role: &DatagramRole) {
-        let Some(given) = role.gives.filter(|token| *token != Token::NONE) else {
+        let Some(given) = role.gives else {
             return;
         };
         let (own, others) = self.tokens.with_reverse_mut(dir);
@@ -154,8 +155,8 @@ impl RecordedSession {
             return;
         }
         others.0 = Some(given);
-        if proto == Proto::V65 {
-            // In 0.6.5 both sides write the same token.
+        if matches!(proto, Proto::V65 | Proto::Ddnet) {
+            // In 0.6 both sides write the same token.
             own.0 = Some(given);
         }
     }

@@ -64,24 +64,30 @@ fn parse_whole(proto: Proto, bytes: &[u8], scratch: &mut Scratch) -> DatagramRol
     }
     role.numbers
         .extend(packet.chunks_of_control().filter_map(|chunk| chunk.header.vital));
+    role.gives = given_token(&packet);
     match packet.control() {
-        Some(Control::Connect { token, .. }) => {
-            (role.requests, role.token, role.ack) = (Some(proto), None, None);
-            // The token in a CONNECT of 0.6.5 is not given: both sides write the server's token later.
-            role.gives = token.filter(|_| proto == Proto::V7);
-        }
-        // The token of a handshake packet in 0.6.5 and DDNet differs from the token of later datagrams.
-        Some(Control::ConnectAccept { token, .. }) => {
-            (role.accepts, role.token, role.ack) = (true, None, None);
-            role.gives = token.filter(|_| proto == Proto::V65);
-        }
+        Some(Control::Connect { .. }) => (role.requests, role.token, role.ack) = (Some(proto), None, None),
+        // In 0.6.5, the header of this packet has the token of the client.
+        Some(Control::ConnectAccept { .. }) => (role.accepts, role.token, role.ack) = (true, None, None),
         // DDNet servers ignore the ack of an ACCEPT.
         Some(Control::Accept) if proto == Proto::Ddnet => (role.is_lone_accept, role.ack) = (true, None),
-        Some(Control::Token { token, .. }) => {
-            (role.is_token, role.token, role.ack, role.gives) = (true, None, None, token);
-        }
+        Some(Control::Token { .. }) => (role.is_token, role.token, role.ack) = (true, None, None),
         Some(Control::Close { reason }) => role.closes = Some(reason.map(Into::into)),
         _ => {}
     }
     role
+}
+
+/// Returns the token that a handshake packet gives to the other side, which writes that token from then on; `None` for
+/// other packets.
+///
+/// The token of a CONNECT of 0.6 is not given: both sides write the server's token later.
+pub(in crate::track) fn given_token(packet: &Packet<'_>) -> Option<Token> {
+    let given = match (packet.proto, packet.control()?) {
+        (Proto::V7, Control::Connect { token, .. } | Control::Token { token, .. }) => token,
+        (Proto::V65, Control::ConnectAccept { token, .. }) => token,
+        (Proto::Ddnet, Control::ConnectAccept { tken: true, .. }) => packet.header.token,
+        _ => None,
+    };
+    given.filter(|token| *token != Token::NONE)
 }

@@ -81,6 +81,30 @@ fn a_wrong_token_is_never_the_expected_one() {
     assert_eq!(script.expected.token, None);
 }
 
+/// The token that a handshake packet gives is expected of the other side before the other side has written it.
+#[test]
+fn a_given_token_is_the_expected_one() {
+    let [given, wrong] = [Token(*b"gave"), Token(*b"\x1b[2J")];
+    for (proto, dir, handshake) in [
+        (Proto::V65, Dir::S2c, &b"\x02gave"[..]),
+        (Proto::Ddnet, Dir::S2c, b"\x02TKEN"),
+        (Proto::V7, Dir::S2c, b"\x05gave"),
+        (Proto::V7, Dir::C2s, b"\x01gave"),
+    ] {
+        let mut script = Script::before_accept(proto);
+        script.token = Token([0; 4]);
+        if proto == Proto::Ddnet {
+            // Clients write `Token::NONE` here, and servers ignore it.
+            script.control(Dir::C2s, b"\x01TKEN");
+            script.token = given;
+        }
+        script.control(dir, handshake);
+        script.token = wrong;
+        script.send_noted(dir.reverse(), 0, &[(Some(1), false, READY)], Code::WrongToken);
+        assert_eq!(script.expected.token, Some(given), "{proto} {dir}");
+    }
+}
+
 #[test]
 fn a_token_in_another_byte_order_is_noted() {
     for (accept, is_noted) in [
