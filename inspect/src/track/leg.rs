@@ -10,11 +10,12 @@
 use std::collections::VecDeque;
 
 use teetap_proxy::session::{Datagram, SessionId, Time};
-use teetap_wire::{Dir, Flags, Packet, Seq};
+use teetap_wire::{Dir, Flags, Packet, Seq, Token};
 
 use super::{
     Network, Stream, Streams,
     numbers::{Numbers, Order},
+    recorded::given_token,
 };
 
 /// Maximum number of delayed datagrams kept per direction.
@@ -94,6 +95,9 @@ impl Streams {
         for seq in packet.chunks_of_control().filter_map(|chunk| chunk.header.vital) {
             stream.may_take(datagram, seq);
         }
+        if let Some(given) = given_token(packet) {
+            stream.on_given(datagram, given);
+        }
         let chunks = packet.chunks();
         let numbers = chunks.filter_map(|chunk| Some((chunk.header.vital?, chunk.header.resend)));
         let sent = Sent {
@@ -123,6 +127,17 @@ impl Stream {
         }
         if datagram.received().is_some() {
             own.numbers.may_have(seq);
+        }
+    }
+
+    /// Records the token that a handshake packet gives to its receiver, which writes that token from then on.
+    fn on_given(&mut self, datagram: &Datagram, given: Token) {
+        let is_opening = !self.is_online;
+        let (_, other) = self.both(datagram.dir);
+        // A server that received an earlier CONNECT writes its token, not the `TKEN` of a retransmitted one.
+        let replaces = is_opening && given != Token::TKEN;
+        if datagram.leg != Some(datagram.dir.sender()) && (replaces || other.token.is_none()) {
+            other.token = Some(given);
         }
     }
 

@@ -196,7 +196,6 @@ impl Stream {
     /// Records the token and the ack of a datagram. Returns the values expected instead of a wrong token or ack.
     fn expect(&mut self, seen: &Seen<'_>, token: Option<Token>, found: &NoteSink<'_>) -> Expected {
         let (packet, leg, dir) = (seen.packet, seen.datagram.leg, seen.datagram.dir);
-        let is_opening = !self.is_online;
         let (own, other) = self.both(dir);
         if found.has(Code::WrongToken) || found.has(Code::MissingToken) {
             return Expected {
@@ -209,16 +208,12 @@ impl Stream {
         // The proxy writes a different token on each leg, so only the sender's leg has the token of the sender.
         let is_of_peer = leg.is_none_or(|leg| leg == dir.sender());
         own.token = token.filter(|_| is_of_peer).or(own.token);
-        if let Some(given) = given_token(packet) {
-            // Both sides of 0.6 write the server's token. In 0.6.5 the header of this packet has the client's.
-            if is_of_peer && packet.proto == Proto::V65 {
-                own.token = Some(given);
-            }
-            // A server that received an earlier CONNECT writes its token, not the `TKEN` of a retransmitted one.
-            let replaces = is_opening && given != Token::TKEN;
-            if leg != Some(dir.sender()) && (replaces || other.token.is_none()) {
-                other.token = Some(given);
-            }
+        if packet.proto == Proto::V65
+            && is_of_peer
+            && let Some(given) = given_token(packet)
+        {
+            // Both sides write the server's token, `given`. Only the header of this packet has the client's.
+            own.token = Some(given);
         }
         let ack = if found.has(Code::AckAhead) {
             let nothing = other.numbers.is_whole().then_some(Seq::ZERO);

@@ -124,8 +124,13 @@ impl Script {
 
     /// Sends a control message.
     pub(super) fn control(&mut self, dir: Dir, payload: &[u8]) -> Vec<(Code, String)> {
-        let bytes = self.packet(Flags::CONTROL, 0, 0, payload);
+        let bytes = self.control_bytes(payload);
         self.datagram(dir, &bytes, |_| {})
+    }
+
+    /// Returns the bytes of a control message.
+    pub(super) fn control_bytes(&self, payload: &[u8]) -> Vec<u8> {
+        self.packet(Flags::CONTROL, 0, 0, payload)
     }
 
     /// Sends chunks.
@@ -220,6 +225,13 @@ impl Script {
     /// Sends a datagram, and returns all of its notes.
     pub(super) fn every_note(&mut self, dir: Dir, bytes: &[u8]) -> Vec<(Code, String)> {
         notes(&self.event(self.what(dir, bytes, |_| {})))
+    }
+
+    /// Plays a datagram that the proxy sends to the receiver on its own.
+    pub(super) fn proxy_datagram(&mut self, dir: Dir, bytes: &[u8]) {
+        let mut datagram = Datagram::new(dir, self.proto, Origin::Proxy, b"", [bytes].into_iter());
+        datagram.leg = Some(dir.receiver());
+        self.event(EventKind::Datagram(datagram));
     }
 
     fn what(&self, dir: Dir, bytes: &[u8], change: impl FnOnce(&mut Datagram)) -> EventKind {
