@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 
 use teetap_proxy::session::{Event, Time};
 
-use crate::{Ending, Reading, joins::Join, subscribers::Selected};
+use crate::{Ending, Reading, joins::Join, subscribers::Selected, track::OpenAtEnd};
 
 /// An event with its decoded datagram.
 pub struct DecodedEvent {
@@ -30,6 +30,8 @@ pub struct DecodedEvent {
     pub ending: Option<Arc<Ending>>,
     /// The join that ended with this event.
     pub joined: Option<Arc<Join>>,
+    /// The last datagrams and the unacked messages of a session that ends with this event.
+    pub(crate) open_at_end: Option<Box<OpenAtEnd>>,
 }
 
 impl fmt::Debug for DecodedEvent {

@@ -89,6 +89,9 @@ pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
     let mut read = read(options, style.secrets, registry, &mut output)?;
     read.must_have_traffic(&options.file)?;
     read.findings.retain(|finding| wanted.includes(finding));
+    if !options.verbose && wanted.only.is_empty() {
+        read.findings.ends.clear();
+    }
     let exit = exit(&read);
     if let Some(error) = &read.damage {
         let path = printable_path(file::shown(&options.file));
@@ -255,12 +258,7 @@ fn suite(options: &JudgeOptions, read: &Read, exit: Exit) -> Suite {
 
 fn case(finding: &Finding, frames: bool) -> Case {
     let sentence = finding.sentence();
-    let place = format!(
-        "{} of the {}, {}",
-        finding.role.name(),
-        finding.peer(),
-        finding.place(frames)
-    );
+    let place = format!("{}, {}", finding.attribution(), finding.place(frames));
     let session = finding
         .session
         .map_or(String::new(), |session| format!(" in session {}", session.0));

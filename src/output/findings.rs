@@ -48,6 +48,9 @@ impl Listing<'_> {
             }
             (false, _) => {}
         }
+        for (rank, end) in (self.findings.list.len() + 1..).zip(&self.findings.ends) {
+            self.add(rank, end, &mut page);
+        }
         page.push_str(&missing(self.findings).map_or(String::new(), |line| line + "\n"));
         page
     }
@@ -62,10 +65,10 @@ impl Listing<'_> {
                 .paint(ink(finding.severity), finding.severity.name(), page);
             let from = match finding.role {
                 Role::Network => "on the way from",
-                Role::Fault | Role::Consequence => "by",
+                Role::Fault | Role::Consequence | Role::End => "by",
             };
             let (sentence, peer, place) = (finding.sentence(), finding.peer(), finding.place(self.frames));
-            let _infallible = writeln!(page, " {sentence}; {from} the {peer}, {place}");
+            let _infallible = writeln!(page, " {sentence}; {from} {peer}, {place}");
         }
         let more = self.findings.list.len().saturating_sub(BRIEF);
         if more > 0 {
@@ -80,8 +83,8 @@ impl Listing<'_> {
         let _infallible = write!(page, "{rank}. ");
         look.paint(ink, finding.severity.name(), page);
         let _infallible = writeln!(page, " {}", finding.sentence());
-        let (role, peer, place) = (finding.role.name(), finding.peer(), finding.place(self.frames));
-        let _infallible = writeln!(page, "   {role} of the {peer}, {place}");
+        let (attribution, place) = (finding.attribution(), finding.place(self.frames));
+        let _infallible = writeln!(page, "   {attribution}, {place}");
         if let Some(filter) = finding.filter() {
             let file = quoted(self.file.as_os_str());
             let filter = quoted(OsStr::new(&filter));
@@ -194,9 +197,9 @@ mod tests {
             (2, true, Some(unlisted("2 more notes"))),
         ] {
             let findings = Findings {
-                list: Vec::new(),
                 unlisted,
                 missed,
+                ..Findings::default()
             };
             assert_eq!(missing(&findings), expected);
             let text = |is_damaged| {

@@ -6,7 +6,7 @@ use teetap_harness::outcome::Summary;
 use teetap_inspect::{
     Verbosity,
     jsonl::{self, FindingsBody},
-    judge::Findings,
+    judge::{Finding, Findings},
 };
 use teetap_proxy::io::input_log::Checked;
 
@@ -16,8 +16,9 @@ use crate::exit::Exit;
 impl Output {
     /// Prints the summary.
     pub(crate) fn summary(&mut self, summary: &Summary) {
+        // The end of each session was printed when it ended.
         if let Some(findings) = summary.findings.as_ref().filter(|_| self.style.json) {
-            self.findings(findings, false);
+            self.ranked((1..).zip(&findings.list), false);
         }
         if self.style.json {
             jsonl::summary(summary.at, summary.body(), &mut self.stdout.lines);
@@ -52,9 +53,14 @@ impl Output {
         self.say(&plain::tally(tally, None, exit));
     }
 
-    /// Prints findings as JSON lines.
+    /// Prints findings and the ends of sessions as JSON lines.
     pub(crate) fn findings(&mut self, findings: &Findings, with_frames: bool) {
-        for (rank, finding) in (1..).zip(&findings.list) {
+        self.ranked((1..).zip(findings.list.iter().chain(&findings.ends)), with_frames);
+    }
+
+    /// Prints findings with their ranks as JSON lines.
+    fn ranked<'f>(&mut self, findings: impl Iterator<Item = (u64, &'f Finding)>, with_frames: bool) {
+        for (rank, finding) in findings {
             jsonl::finding(rank, finding, with_frames, &mut self.stdout.lines);
         }
     }

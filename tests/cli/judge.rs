@@ -56,6 +56,27 @@ fn a_recording_without_oddities_has_no_findings() {
 }
 
 #[test]
+fn the_ends_of_sessions_are_listed_on_request() {
+    let clean = "nothing found that a receiver drops, ignores or reads differently\n";
+    let end = |file: &str| {
+        format!(
+            "1. info session-end: the client closed the session\n   ended by the client (Teeworlds 0.7.5, assumed), session 1, at 11.089 s\n   \
+             teetap open {file} -f 'sess.id == 1'\n   teetap explain session-end\n"
+        )
+    };
+    assert_eq!(
+        run(&["judge", "-v", CLEAN], 0).0,
+        format!("{clean}{}", end(CLEAN))
+    );
+    let only = ["judge", "--only", "session-end", CLEAN];
+    assert_eq!(run(&only, 0).0, format!("{clean}{}", end(CLEAN)));
+    let lines = objects(&run(&["judge", "--json", "-v", CLEAN], 0).0);
+    let roles: Vec<_> = lines.iter().filter_map(|line| line["role"].as_str()).collect();
+    assert_eq!(roles, ["end"]);
+    assert_eq!(lines.last().unwrap()["findings"]["infos"], 0);
+}
+
+#[test]
 fn an_error_is_listed_first_with_its_place_and_how_to_see_it() {
     let (folder, _) = place("unused");
     let path = faulty(folder.path());
@@ -125,7 +146,7 @@ fn harmless_oddities_are_listed_on_request() {
     let (all, _) = run(&["judge", "-v", NPM], 0);
     assert!(all.contains("\n2. info "), "{all}");
     // If there are no other findings, harmless oddities have one line each.
-    let (brief, _) = run(&["judge", RICH], 0);
+    let (brief, _) = run(&["judge", "--ignore", "kicked", RICH], 0);
     let lines: Vec<&str> = brief.lines().collect();
     assert_eq!(lines[0], "no errors or warnings, 2 harmless oddities:");
     assert!(

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use teetap_proxy::{
     io::Stage,
-    session::{Event, EventKind, Notice, State, Time},
+    session::{Event, EventKind, Notice, SessionId, State, Time},
 };
 
 use super::Decoder;
-use crate::{DecodedEvent, Reading, joins::Join};
+use crate::{DecodedEvent, Reading, joins::Join, track::OpenAtEnd};
 
 impl Decoder {
     /// Decodes the next event. Skips the parts that no watcher needs.
@@ -17,11 +17,14 @@ impl Decoder {
         self.look_for_subscribers();
         let before = self.matches();
         let began = self.began(event.session);
-        let mut player = None;
+        let (mut player, mut open_at_end) = (None, None);
         let reading = match &event.what {
             EventKind::Session(change) => {
                 if let Some(session) = event.session {
                     player = self.player(session);
+                    if matches!(change.state, State::Closing | State::Closed) {
+                        open_at_end = self.open_at_end(session, event.at).map(Box::new);
+                    }
                     self.on_session(event.at, session, change);
                 }
                 None
@@ -66,7 +69,13 @@ impl Decoder {
             matches,
             ending: self.ending().cloned(),
             joined: self.joins.take_ended(),
+            open_at_end,
         }
+    }
+
+    /// Returns the last datagrams and the unacked messages of a session; `None` if the session is unknown.
+    pub(crate) fn open_at_end(&mut self, session: SessionId, at: Time) -> Option<OpenAtEnd> {
+        self.streams().open_at_end(session, at)
     }
 
     /// Returns the next event that a timeout causes before `before`: a stalled login or a silent peer. Must be called

@@ -35,6 +35,8 @@ pub(super) struct Entries {
 pub(super) struct Session {
     pub(super) peers: Peers,
     pub(super) entries: Vec<Oddity>,
+    /// True from the answer to CONNECT until the end of the session.
+    pub(super) is_online: bool,
 }
 
 /// One kind of oddity caused by one peer, with its first occurrence and count.
@@ -177,11 +179,23 @@ impl Entries {
             session.peers.online();
         }
         if let Some(session) = self.sessions.get_mut(&id) {
+            session.is_online = change.state == State::Online;
             session.peers.set_proto(change.proto);
             if change.state == State::Closed && session.entries.is_empty() {
                 self.sessions.remove(&id);
             }
         }
+    }
+
+    /// Returns true if the session is online.
+    pub(super) fn is_online(&self, id: Option<SessionId>) -> bool {
+        self.sessions.get(&id).is_some_and(|session| session.is_online)
+    }
+
+    /// Returns the sessions that are online.
+    pub(super) fn online(&self) -> Vec<SessionId> {
+        let online = self.sessions.iter().filter(|(_, session)| session.is_online);
+        online.filter_map(|(id, _)| *id).collect()
     }
 
     /// Returns the findings of the run with number `run`. `version` is the version stated by the server.

@@ -88,12 +88,22 @@ impl Finding {
         }
     }
 
-    /// Returns the side and its release, such as `client (DDNet 16.4)`.
+    /// Returns the side and its release, such as `the client (DDNet 16.4)`.
     #[must_use]
     pub fn peer(&self) -> String {
-        match &self.program {
-            Some(program) => format!("{} ({program})", self.by.name()),
-            None => self.by.name().to_owned(),
+        match (self.by, &self.program) {
+            (Culprit::Nobody, _) => self.by.name().to_owned(),
+            (by, Some(program)) => format!("the {} ({program})", by.name()),
+            (by, None) => format!("the {}", by.name()),
+        }
+    }
+
+    /// Returns the role and the side, such as `fault of the client (DDNet 16.4)`.
+    #[must_use]
+    pub fn attribution(&self) -> String {
+        match self.role {
+            Role::End => format!("ended by {}", self.peer()),
+            role => format!("{} of {}", role.name(), self.peer()),
         }
     }
 
@@ -145,6 +155,6 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (severity, sentence) = (self.severity.name(), self.sentence());
         let (peer, place) = (self.peer(), self.place(false));
-        write!(f, "{severity} {sentence}; by the {peer}, {place}")
+        write!(f, "{severity} {sentence}; by {peer}, {place}")
     }
 }

@@ -35,6 +35,8 @@ pub enum Role {
     Consequence,
     /// A loss, delay or reordering in the network or the recording; no peer is at fault.
     Network,
+    /// The usual end of a session; nobody is at fault.
+    End,
 }
 
 macro_rules! finding_codes {
@@ -71,6 +73,8 @@ finding_codes! {
     NeverEntered        "never-entered"        Error   Consequence;
     PeerSilent          "peer-silent"          Warning Fault;
     TimedOut            "timed-out"            Warning Consequence;
+    Kicked              "kicked"               Warning Consequence;
+    SessionEnd          "session-end"          Info    End;
     UpstreamSilent      "upstream-silent"      Warning Consequence;
     UpstreamUnreachable "upstream-unreachable" Warning Network;
     Hole                "hole"                 Warning Network;
@@ -173,7 +177,7 @@ impl Topic {
         };
         match role {
             Role::Network => severity.min(Severity::Warning),
-            Role::Fault | Role::Consequence => severity,
+            Role::Fault | Role::Consequence | Role::End => severity,
         }
     }
 
@@ -215,13 +219,14 @@ impl Topic {
 }
 
 impl Role {
-    /// Returns `fault`, `consequence` or `network`.
+    /// Returns `fault`, `consequence`, `network` or `end`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fault => "fault",
             Self::Consequence => "consequence",
             Self::Network => "network",
+            Self::End => "end",
         }
     }
 }

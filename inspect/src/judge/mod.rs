@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `notes.rs` | findings from the notes of datagrams |
 //! | `report.rs` | findings that no single datagram shows |
+//! | `end.rs` | how a session ended |
 //! | `entries.rs` | storage of the findings of the current run |
 //! | `finding_code.rs` | the kinds of findings, their severity and role |
 //! | `finding.rs` | a finding, its first occurrence and its description |
@@ -21,6 +22,7 @@
 //! | `rank.rs` | the ranking of findings |
 //! | `live.rs` | the findings of a live run |
 
+mod end;
 mod entries;
 #[cfg(test)]
 mod entries_tests;
@@ -125,6 +127,7 @@ impl Judge {
         for join in decoder.finish(self.last) {
             self.joined(&join);
         }
+        self.never_closed(decoder);
     }
 
     /// Records a fully decoded event.
@@ -143,7 +146,7 @@ impl Judge {
             }),
             (EventKind::Connless(connless), Some(reading)) => self.connless(event.at, connless, reading),
             (EventKind::Session(change), _) => {
-                self.closed(event, change);
+                self.ended(decoded, change);
                 self.entries.change(event.session, change);
             }
             (EventKind::Notice(notice), _) => self.notice(event, notice),
@@ -167,10 +170,12 @@ impl Judge {
     /// Returns the findings of all runs, ranked.
     #[must_use]
     pub fn findings(&self) -> Findings {
-        let mut list = self.before.clone();
-        list.extend(self.current());
+        let all = self.before.iter().cloned().chain(self.current());
+        let (mut ends, list): (Vec<_>, _) = all.partition(|finding| finding.role == Role::End);
+        ends.sort_by_key(|end| (end.run, end.first.at));
         Findings {
             list: Findings::rank(list),
+            ends,
             unlisted: self.entries.unlisted(),
             missed: self.missed,
         }

@@ -22,6 +22,8 @@ pub enum Culprit {
     Server,
     /// The proxy: a rule, the user or the proxy itself wrote the bytes or caused the finding.
     Proxy,
+    /// No side: the session was never closed.
+    Nobody,
 }
 
 impl From<Side> for Culprit {
@@ -34,23 +36,24 @@ impl From<Side> for Culprit {
 }
 
 impl Culprit {
-    /// Returns `client`, `server` or `proxy`.
+    /// Returns `client`, `server`, `proxy` or `nobody`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
             Self::Server => "server",
             Self::Proxy => "proxy",
+            Self::Nobody => "nobody",
         }
     }
 
-    /// Returns the side; `None` for the proxy.
+    /// Returns the side; `None` for the proxy and for nobody.
     #[must_use]
     pub const fn side(self) -> Option<Side> {
         match self {
             Self::Client => Some(Side::Client),
             Self::Server => Some(Side::Server),
-            Self::Proxy => None,
+            Self::Proxy | Self::Nobody => None,
         }
     }
 }

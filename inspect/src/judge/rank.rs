@@ -16,6 +16,8 @@ use super::{
 pub struct Findings {
     /// The findings, in order of rank.
     pub list: Vec<Finding>,
+    /// The usual ends of sessions, in order of time. They are no oddities and not counted.
+    pub ends: Vec<Finding>,
     /// Number of oddities that are not listed because the maximum number of findings or sessions was reached.
     pub unlisted: u64,
     /// True if events were lost, so that findings may be missing.
@@ -67,8 +69,9 @@ impl Findings {
     }
 
     /// Keeps only the findings for which `pass` returns true.
-    pub fn retain(&mut self, pass: impl FnMut(&Finding) -> bool) {
-        self.list.retain(pass);
+    pub fn retain(&mut self, mut pass: impl FnMut(&Finding) -> bool) {
+        self.list.retain(&mut pass);
+        self.ends.retain(pass);
     }
 }
 
@@ -149,7 +152,7 @@ impl RankKey {
             // A consequence is sorted by its end, so that faults that prolonged it precede it.
             at: match finding.role {
                 Role::Consequence => finding.last,
-                Role::Fault | Role::Network => finding.first.at,
+                Role::Fault | Role::Network | Role::End => finding.first.at,
             },
             role: finding.role,
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use teetap_proxy::session::{Event, Notice, OpensNothing, SessionChange, SessionId, State};
+use teetap_proxy::session::{Event, Notice, OpensNothing, SessionId};
 use teetap_wire::{Severity, Side, printable, receiver::Rejection};
 
 use super::{
@@ -13,10 +13,6 @@ use super::{
     peers::Culprit,
 };
 use crate::joins::{self, Join, JoinOutcome};
-
-/// Prefixes of the CLOSE reasons that a peer sends when it gives up on a connection (`CNetConnection::Update` and
-/// `QueueChunkEx` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
-const LIMITS: [&str; 2] = ["Timeout", "Too weak connection"];
 
 /// An oddity that no single datagram shows, or that code outside the judge found.
 #[derive(Clone, Debug)]
@@ -168,30 +164,6 @@ impl Judge {
         {
             entry.again_times(event.at, count);
         }
-    }
-
-    /// Records a finding if a peer closed the session because of a timeout or another limit. The finding is attributed
-    /// to the other peer.
-    pub(super) fn closed(&mut self, event: &Event, change: &SessionChange) {
-        let is_end = matches!(change.state, State::Closing | State::Closed);
-        let (Some(by), Some(reason)) = (change.by.filter(|_| is_end), &change.reason) else {
-            return;
-        };
-        let cause = Culprit::from(by.other());
-        let topic = Topic::FindingCode(FindingCode::TimedOut);
-        let is_limit = LIMITS.iter().any(|limit| reason.starts_with(limit.as_bytes()));
-        if !is_limit || self.entries.known(event.session, topic, cause).is_some() {
-            return;
-        }
-        self.report(Report {
-            topic,
-            session: event.session,
-            by: cause,
-            severity: None,
-            text: Cow::Owned(format!("the {by} closed the session: \"{}\"", printable(reason))),
-            detail: None,
-            place: Occurrence::at(event.at),
-        });
     }
 
     /// Lowers the severity of an earlier silence of a peer that sends again.

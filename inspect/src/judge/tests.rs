@@ -3,9 +3,11 @@
 use std::{fs, fs::File, io::BufReader, path::Path};
 
 use teetap_capture::Playback;
-use teetap_proxy::session::{Datagram, Event, Level, Notice, OpensNothing, Origin, SessionId, State};
+use teetap_proxy::session::{
+    Datagram, Event, Level, Notice, OpensNothing, Origin, SessionChange, SessionId, State,
+};
 use teetap_rules::Filter;
-use teetap_wire::{Code, Dir, Flags, Note, Proto, Severity, def::Registry};
+use teetap_wire::{Code, Dir, Flags, Note, Proto, Severity, Side, def::Registry};
 
 use super::{finding_code::PossibleCause, *};
 use crate::{
@@ -311,9 +313,94 @@ fn each_kind_has_its_role() {
             "never-online",
             "never-entered",
             "timed-out",
+            "kicked",
             "upstream-silent"
         ]
     );
+    assert_eq!(of(Role::End), ["session-end"]);
+}
+
+/// Plays a session in which both sides send a message at 0 s, and the client acks nothing. It ends at 12 s.
+fn ended(by: Option<Side>, reason: Option<&[u8]>) -> Findings {
+    let mut run = Run::new();
+    run.event(0, Some(1), EventKind::Session(session(State::Online, Proto::V7)));
+    run.datagram(0, Dir::C2s, &chunks(0, false, &[(Some(1), KILL)]), &[]);
+    run.datagram(10, Dir::S2c, &chunks(1, false, &[(Some(1), KILL)]), &[]);
+    run.datagram(11_990, Dir::S2c, &chunks(1, false, &[(Some(2), KILL)]), &[]);
+    for state in [State::Closing, State::Closed] {
+        let reason = reason.filter(|_| state == State::Closing);
+        let change = SessionChange {
+            by: by.filter(|_| state == State::Closing),
+            reason: reason.map(Into::into),
+            ..session(state, Proto::V7)
+        };
+        run.event(12_000, Some(1), EventKind::Session(change));
+    }
+    run.judge.findings()
+}
+
+#[test]
+fn each_end_of_a_session_is_one_finding_with_its_cause() {
+    let (client, server) = (Some(Side::Client), Some(Side::Server));
+    for (by, reason, expected) in [
+        (
+            server,
+            Some(&b"Timeout"[..]),
+            "warning timed-out: the server closed the session: \"Timeout\"; the last datagram of the client was 12.0 s before; \
+             1 to 2 were not acked for 12.0 s; by the client (Teeworlds 0.7.5, assumed), session 1, at 12.000 s",
+        ),
+        (
+            client,
+            Some(b"Too weak connection (not acked for 10 seconds)"),
+            "warning timed-out: the client closed the session: \"Too weak connection (not acked for 10 seconds)\"; \
+             the last datagram of the server was 0.0 s before; by the server (Teeworlds 0.7.5, assumed), session 1, at 12.000 s",
+        ),
+        (
+            server,
+            Some(b"Kicked (spam\x1b)"),
+            "warning kicked: the server kicked the client: \"Kicked (spam�)\"; by the server (Teeworlds 0.7.5, assumed), \
+             session 1, at 12.000 s",
+        ),
+        (
+            server,
+            Some(b"You have been banned for 5 minutes (flood)"),
+            "warning kicked: the server banned the client: \"You have been banned for 5 minutes (flood)\"; \
+             by the server (Teeworlds 0.7.5, assumed), session 1, at 12.000 s",
+        ),
+        (
+            client,
+            Some(b"Kicked (by myself)"),
+            "info session-end: the client closed the session: \"Kicked (by myself)\"; \
+             by the client (Teeworlds 0.7.5, assumed), session 1, at 12.000 s",
+        ),
+        (
+            client,
+            Some(b""),
+            "info session-end: the client closed the session; by the client (Teeworlds 0.7.5, assumed), session 1, at 12.000 s",
+        ),
+        (
+            None,
+            Some(b"teetap was stopped"),
+            "info session-end: teetap closed the session: \"teetap was stopped\"; by the proxy, session 1, at 12.000 s",
+        ),
+        (
+            None,
+            None,
+            "info session-end: never closed: neither peer has sent a CLOSE; the last datagram of the client was 12.0 s before; \
+             1 to 2 were not acked for 12.0 s; by nobody, session 1, at 12.000 s",
+        ),
+    ] {
+        let findings = ended(by, reason);
+        let ends = findings.list.iter().chain(&findings.ends);
+        let codes = ["timed-out", "kicked", "session-end"];
+        let ends: Vec<String> = ends
+            .filter(|one| codes.contains(&one.topic.name()))
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(ends, [expected]);
+        assert!(findings.ends.iter().all(|end| end.role == Role::End));
+        assert!(findings.list.iter().all(|one| one.role != Role::End));
+    }
 }
 
 #[test]

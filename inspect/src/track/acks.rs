@@ -207,6 +207,13 @@ impl Acks {
         Some((pending.seq, top, pending.copies))
     }
 
+    /// Returns the first and the last unacked number, and the time since the first one was sent or requested again;
+    /// `None` if every message is acked.
+    pub(super) fn unacked_since(&self, at: Time) -> Option<(Seq, Seq, Duration)> {
+        let (first, last, _) = self.unacked()?;
+        Some((first, last, at.since(self.pending?.since)))
+    }
+
     /// Returns the number of resend requests since a time; `None` if too many to be known ([`REQUESTS`] or more).
     pub(super) fn requests_since(&self, since: Time) -> Option<usize> {
         let count = self.requests.iter().filter(|at| **at >= since).count();

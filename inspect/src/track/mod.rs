@@ -27,6 +27,7 @@
 //! | `silence.rs` | peers that have stopped sending |
 //! | `shown.rs` | messages to which a peer has replied without an ack |
 //! | `surplus.rs` | replies that are much larger than their requests |
+//! | `at_end.rs` | silent peers and unacked messages at the end of a session |
 //! | `pace.rs` | silences and late replies |
 //! | `past.rs` | closed sessions |
 //! | `recorded/` | tokens and acks in captures of other programs, which the session core did not check |
@@ -36,6 +37,7 @@
 //! | `words.rs` | numbers, counts and times in words |
 
 mod acks;
+mod at_end;
 mod chunk;
 mod copies;
 mod detail;
@@ -63,6 +65,7 @@ use teetap_wire::{Code, Dir, Note, Notes, Packet, PerDir, Seq, Token};
 
 use crate::stated::Stated;
 
+pub(crate) use at_end::OpenAtEnd;
 pub(crate) use chunk::{ChunkOrder, DecidedChunk};
 pub use detail::{Consequence, Detail, Fact, ForeignPart};
 pub use inflate::NotInflating;
@@ -77,7 +80,7 @@ use own::SentMessages;
 use pace::Pace;
 use past::Past;
 use shown::OwedReplies;
-use silence::Silence;
+use silence::{Silence, sent_by};
 use surplus::{Browsers, Unproven};
 
 /// The streams of all sessions.

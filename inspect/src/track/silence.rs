@@ -43,6 +43,11 @@ impl Silence {
         was_reported
     }
 
+    /// Returns the time of the last datagram of the peer; `None` if there is none.
+    pub(super) const fn last(&self) -> Option<Time> {
+        self.last
+    }
+
     /// Records a datagram sent to the peer.
     pub(super) fn on_sent(&mut self, at: Time) {
         if self.last.is_some() && self.others < OTHERS {
@@ -136,7 +141,7 @@ impl Stream {
 }
 
 /// Returns the direction of datagrams sent by a side.
-const fn sent_by(side: Side) -> Dir {
+pub(super) const fn sent_by(side: Side) -> Dir {
     match side {
         Side::Client => Dir::C2s,
         Side::Server => Dir::S2c,

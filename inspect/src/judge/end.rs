@@ -1,0 +1,140 @@
+//! How a session ended after its client had entered the game. Other sessions end with a finding about their join.
+
+use std::borrow::Cow;
+
+use teetap_proxy::session::{SessionChange, SessionId, State, Time};
+use teetap_wire::{
+    Side, printable,
+    receiver::{Refusal, Rejection},
+};
+
+use super::{
+    Judge, Report,
+    finding::Occurrence,
+    finding_code::{FindingCode, Topic},
+    peers::Culprit,
+};
+use crate::{
+    DecodedEvent, Decoder,
+    joins::{Join, JoinOutcome},
+};
+
+/// Prefixes of the CLOSE reasons that a peer sends when it gives up on a connection (`CNetConnection::Update` and
+/// `QueueChunkEx` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
+const LIMITS: [&str; 2] = ["Timeout", "Too weak connection"];
+
+/// Prefix of the CLOSE reasons of a server that removes a player (`CServer::Kick` and its callers in `server.cpp` of
+/// Teeworlds 0.6.5 and 0.7.5, and of DDNet).
+const KICKS: &str = "Kicked";
+
+/// The text for a session whose peers sent no CLOSE.
+const NEVER_CLOSED: &str = "never closed: neither peer has sent a CLOSE";
+
+impl Judge {
+    /// Records how a session ended, once. The limit of a peer is attributed to the other peer.
+    pub(super) fn ended(&mut self, decoded: &DecodedEvent, change: &SessionChange) {
+        let event = &decoded.event;
+        if !matches!(change.state, State::Closing | State::Closed) {
+            return;
+        }
+        // A join that failed has a finding of its own.
+        let has_failed = |join: &Join| join.outcome != JoinOutcome::Entered;
+        let is_in_game =
+            self.entries.is_online(event.session) && !decoded.joined.as_deref().is_some_and(has_failed);
+        let reason = change.reason.as_deref().map(printable).unwrap_or_default();
+        let end = End::new(change.by, change.reason.is_some(), &reason);
+        if !is_in_game && end.code != FindingCode::TimedOut {
+            return;
+        }
+        let mut text = end.text;
+        if !reason.is_empty() {
+            text = format!("{text}: \"{reason}\"").into();
+        }
+        let open = decoded.open_at_end.as_deref();
+        let detail = open.and_then(|open| match (end.code, end.by.side()) {
+            (FindingCode::TimedOut, Some(side)) => Some(open.of(side)),
+            (_, None) if end.by == Culprit::Nobody => open.silences(),
+            _ => None,
+        });
+        self.end(event.session, (end.code, end.by), (text, detail), event.at);
+    }
+
+    /// Records the sessions that are still online at the end of the recording.
+    pub(super) fn never_closed(&mut self, decoder: &mut Decoder) {
+        for session in self.entries.online() {
+            let open = decoder.open_at_end(session, self.last);
+            let detail = open.and_then(|open| open.silences());
+            let by = (FindingCode::SessionEnd, Culprit::Nobody);
+            self.end(Some(session), by, (NEVER_CLOSED.into(), detail), self.last);
+        }
+    }
+
+    fn end(
+        &mut self,
+        session: Option<SessionId>,
+        (code, by): (FindingCode, Culprit),
+        (text, detail): (Cow<'static, str>, Option<String>),
+        at: Time,
+    ) {
+        let topic = Topic::FindingCode(code);
+        if self.entries.known(session, topic, by).is_none() {
+            self.report(Report {
+                topic,
+                session,
+                by,
+                severity: None,
+                text,
+                detail,
+                place: Occurrence::at(at),
+            });
+        }
+    }
+}
+
+/// The kind of an end, the side that is responsible for it, and a sentence without the reason.
+struct End {
+    code: FindingCode,
+    by: Culprit,
+    text: Cow<'static, str>,
+}
+
+impl End {
+    /// Classifies the end of a session that `by` closed; `None` if neither peer closed it. `has_reason` is true if the
+    /// CLOSE or the proxy gave a reason.
+    fn new(by: Option<Side>, has_reason: bool, reason: &str) -> Self {
+        let Some(side) = by else {
+            return match has_reason {
+                true => Self {
+                    code: FindingCode::SessionEnd,
+                    by: Culprit::Proxy,
+                    text: "teetap closed the session".into(),
+                },
+                false => Self {
+                    code: FindingCode::SessionEnd,
+                    by: Culprit::Nobody,
+                    text: NEVER_CLOSED.into(),
+                },
+            };
+        };
+        let closed = format!("the {side} closed the session").into();
+        let (code, by, text) = match side {
+            _ if LIMITS.iter().any(|limit| reason.starts_with(limit)) => {
+                (FindingCode::TimedOut, side.other(), closed)
+            }
+            Side::Server if is_ban(reason) => {
+                (FindingCode::Kicked, side, "the server banned the client".into())
+            }
+            Side::Server if reason.starts_with(KICKS) => {
+                (FindingCode::Kicked, side, "the server kicked the client".into())
+            }
+            Side::Client | Side::Server => (FindingCode::SessionEnd, side, closed),
+        };
+        let by = by.into();
+        Self { code, by, text }
+    }
+}
+
+/// Returns true if the reason of a CLOSE names a ban.
+fn is_ban(reason: &str) -> bool {
+    Rejection::from_reason(reason) == Some(Rejection::Refused(Refusal::Banned))
+}
