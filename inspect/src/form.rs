@@ -26,6 +26,13 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
             let token = token.map_or_else(|| "four bytes".to_owned(), |token| token.to_string());
             ("no token".to_owned(), token)
         }
+        Code::WrongToken => {
+            let got = reading.header.token?;
+            match reading.header.expected.token {
+                Some(token) => (got.to_string(), token.to_string()),
+                None => return Some(format!("got {got}")),
+            }
+        }
         Code::UnknownFlags => {
             let first = datagram.received()?.first()?;
             (

@@ -53,6 +53,7 @@ mod style;
 pub mod subscribers;
 #[cfg(test)]
 mod testing;
+mod token_mistake;
 pub mod track;
 mod transit;
 mod viewer;

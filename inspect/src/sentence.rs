@@ -27,6 +27,7 @@ use crate::{
     judge::peers::Culprit,
     lines::{About, Line},
     row::{CellKind, Start, hex},
+    token_mistake::TokenMistake,
     track::Fact,
 };
 
@@ -186,16 +187,14 @@ impl<'a> Noted<'a> {
             None => format!("got {got}"),
         };
         if let Some(form) = self.datagram.and_then(|datagram| form(reading, datagram, note)) {
-            return Some(match detail {
-                Some(detail) => format!("{form}; {detail}"),
+            let mistake = self.token_mistake(note).map(|mistake| mistake.to_string());
+            let more = detail.map(ToString::to_string).or(mistake);
+            return Some(match more {
+                Some(more) => format!("{form}; {more}"),
                 None => form,
             });
         }
         match note.code {
-            Code::WrongToken => {
-                let expected = reading.header.expected.token.map(|token| token.to_string());
-                Some(with(reading.header.token?.to_string(), expected))
-            }
             Code::AckAhead | Code::AckBehind => {
                 let bound = if note.code == Code::AckAhead {
                     "at most"
@@ -245,6 +244,12 @@ impl<'a> Noted<'a> {
                 Some(with(hex(bytes), None))
             }
         }
+    }
+
+    /// Returns the mistake behind a note about a wrong or missing token; `None` if none is certain.
+    fn token_mistake(&self, note: &Note) -> Option<TokenMistake> {
+        let is_about_token = matches!(note.code, Code::WrongToken | Code::MissingToken);
+        TokenMistake::find(self.reading, self.datagram.filter(|_| is_about_token)?)
     }
 
     /// Returns the received and expected values for a note on a message.

@@ -84,8 +84,10 @@ pub struct Header {
 /// Expected values of a datagram, as far as earlier datagrams show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
-    /// The expected token, if the token of the datagram is wrong.
+    /// The expected token, if the token of the datagram is wrong or missing.
     pub token: Option<Token>,
+    /// The token that the sender gave to the receiver, if the token of the datagram is wrong or missing.
+    pub own: Option<Token>,
     /// The highest valid ack if the ack of the datagram is ahead; the lowest if it is behind.
     pub ack: Option<Seq>,
 }

@@ -202,18 +202,19 @@ impl Stream {
                 // If the known token equals the received wrong token, the known token is outdated, and the expected one
                 // unknown.
                 token: own.token.filter(|expected| Some(*expected) != token),
+                own: own.gave,
                 ack: None,
             };
         }
         // The proxy writes a different token on each leg, so only the sender's leg has the token of the sender.
         let is_of_peer = leg.is_none_or(|leg| leg == dir.sender());
         own.token = token.filter(|_| is_of_peer).or(own.token);
-        if packet.proto == Proto::V65
-            && is_of_peer
-            && let Some(given) = given_token(packet)
-        {
-            // Both sides write the server's token, `given`. Only the header of this packet has the client's.
-            own.token = Some(given);
+        if is_of_peer && let Some(given) = given_token(packet) {
+            own.gave = Some(given);
+            if packet.proto == Proto::V65 {
+                // Both sides write the server's token, `given`. Only the header of this packet has the client's.
+                own.token = Some(given);
+            }
         }
         let ack = if found.has(Code::AckAhead) {
             let nothing = other.numbers.is_whole().then_some(Seq::ZERO);
@@ -233,6 +234,7 @@ impl Stream {
         };
         Expected {
             token: None,
+            own: None,
             ack: ack.filter(|expected| !agrees(*expected)),
         }
     }

@@ -133,6 +133,8 @@ struct Stream {
 struct DirectionState {
     /// The token of the datagrams in this direction.
     token: Option<Token>,
+    /// The token that the sender gave to the receiver in a handshake packet.
+    gave: Option<Token>,
     numbers: Numbers,
     copies: Copies,
     /// Evidence of losses, copies or reordering before the datagrams were received here.

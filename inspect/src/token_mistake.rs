@@ -1,0 +1,177 @@
+//! Recognizes how the sender of a datagram with a wrong or missing token mistook it.
+//!
+//! Law: a mistake is named only if all four bytes of a token prove it, or if chunks fill the whole payload.
+
+use std::fmt;
+
+use teetap_proxy::session::Datagram;
+use teetap_wire::{Chunks, Dir, Proto, Token};
+
+use crate::Reading;
+
+/// A mistake in the token of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenMistake {
+    /// The bytes of the token are in reverse order.
+    Reversed,
+    /// The token that the sender of this direction gave to its receiver.
+    Own(Dir),
+    /// The expected token is at this offset of the datagram.
+    InDatagram(usize),
+    /// The expected token is at this offset of the decompressed payload.
+    InPayload(usize),
+    /// A DDNet datagram without a token: its chunks end with its last byte.
+    NoRoom,
+}
+
+impl TokenMistake {
+    /// Returns the mistake in the token of a datagram; `None` if none is certain.
+    pub(crate) fn find(reading: &Reading, datagram: &Datagram) -> Option<Self> {
+        let (received, payload) = (datagram.received()?, reading.payload_bytes());
+        let (got, expected) = (reading.header.token, reading.header.expected);
+        if let Some(token) = expected.token.filter(|token| got != Some(*token)) {
+            let Token([a, b, c, d]) = token;
+            let reversed = Token([d, c, b, a]);
+            if got == Some(reversed) && reversed != token {
+                return Some(Self::Reversed);
+            }
+            if got.is_some() && got == expected.own {
+                return Some(Self::Own(datagram.dir));
+            }
+            let find = |bytes: &[u8]| bytes.windows(token.0.len()).position(|window| window == token.0);
+            if let Some(at) = find(received) {
+                return Some(Self::InDatagram(at));
+            }
+            if let Some(at) = find(payload) {
+                return Some(Self::InPayload(at));
+            }
+        }
+        let tail = got.filter(|_| datagram.proto == Proto::Ddnet)?;
+        let whole = [payload, &tail.0].concat();
+        let mut chunks = Chunks::new(datagram.proto, &whole, reading.header.num_chunks);
+        let count = chunks.by_ref().count();
+        let fills = count > 0 && chunks.missing() == 0 && chunks.rest().is_empty();
+        fills.then_some(Self::NoRoom)
+    }
+}
+
+impl fmt::Display for TokenMistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reversed => f.write_str("its bytes are in reverse order"),
+            Self::Own(dir) => {
+                let (sender, receiver) = (dir.sender(), dir.receiver());
+                write!(
+                    f,
+                    "it is the token that the {sender} gave to the {receiver}: write that of the {receiver}"
+                )
+            }
+            Self::InDatagram(at) => write!(f, "the expected token is at byte {at} of the datagram"),
+            Self::InPayload(at) => write!(
+                f,
+                "the expected token is at byte {at} of the decompressed payload"
+            ),
+            Self::NoRoom => f.write_str("the chunks end with the last byte: no token follows them"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use teetap_proxy::session::{Event, EventKind, Origin, SessionId, Time};
+    use teetap_wire::{Flags, Header, Seq, def::Registry, huffman::Trailing, packet, write_chunk};
+
+    use super::*;
+    use crate::{Decoder, reading::Expected};
+
+    const EXPECTED: Token = Token(*b"want");
+    const OWN: Token = Token(*b"mine");
+
+    /// Returns the bytes of a datagram with two messages.
+    fn bytes(proto: Proto, token: Token) -> Vec<u8> {
+        let mut payload = Vec::new();
+        for seq in [1, 2] {
+            let text = &b"\x05a text\0"[..];
+            write_chunk(proto, Some(Seq::new(seq)), false, text, &mut payload).unwrap();
+        }
+        let header = Header {
+            flags: Flags::empty(),
+            ack: Seq::ZERO,
+            num_chunks: 2,
+            token: Some(token).filter(|_| proto != Proto::V6),
+        };
+        let mut out = Vec::new();
+        packet::write(proto, &header, &payload, None, &mut out);
+        out
+    }
+
+    fn find(proto: Proto, dir: Dir, bytes: &[u8], expected: Option<Token>) -> Option<TokenMistake> {
+        let mut decoder = Decoder::new(Registry::builtin());
+        let bytes: &'static [u8] = bytes.to_vec().leak();
+        let datagram = Datagram::new(dir, proto, Origin::Peer, bytes, [bytes].into_iter());
+        let decoded = decoder.decode(Event {
+            at: Time::ZERO,
+            session: Some(SessionId(1)),
+            what: EventKind::Datagram(datagram.clone()),
+        });
+        let mut reading = decoded.reading.unwrap();
+        reading.header.expected = Expected {
+            token: expected,
+            own: Some(OWN),
+            ack: None,
+        };
+        TokenMistake::find(&reading, &datagram)
+    }
+
+    #[test]
+    fn a_token_that_was_mistaken_is_recognized() {
+        for proto in [Proto::V65, Proto::Ddnet, Proto::V7] {
+            for dir in [Dir::C2s, Dir::S2c] {
+                let other = |token: &[u8; 4]| bytes(proto, Token(*token));
+                let found = |bytes: &[u8]| find(proto, dir, bytes, Some(EXPECTED));
+                assert_eq!(found(&other(b"tnaw")), Some(TokenMistake::Reversed), "{proto}");
+                assert_eq!(found(&other(&OWN.0)), Some(TokenMistake::Own(dir)), "{proto}");
+                assert_eq!(found(&other(b"evil")), None, "{proto}");
+                // The expected token follows a wrong one.
+                let after = [&other(b"evil")[..], &EXPECTED.0].concat();
+                let place = Some(TokenMistake::InDatagram(after.len() - 4)).filter(|_| proto != Proto::Ddnet);
+                assert_eq!(found(&after), place, "{proto}");
+                assert_eq!(find(proto, dir, &other(b"evil"), None), None, "{proto}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_of_ddnet_in_the_header_or_left_out_is_recognized() {
+        let whole = bytes(Proto::Ddnet, Token(*b"evil"));
+        let without = &whole[..whole.len() - 4];
+        let found = |bytes: &[u8], expected| find(Proto::Ddnet, Dir::C2s, bytes, expected);
+        assert_eq!(found(without, Some(EXPECTED)), Some(TokenMistake::NoRoom));
+        assert_eq!(found(without, None), Some(TokenMistake::NoRoom));
+        let front = [&without[..3], &EXPECTED.0, &without[3..]].concat();
+        assert_eq!(found(&front, Some(EXPECTED)), Some(TokenMistake::InDatagram(3)));
+        // The place of DDNet's token in a compressed payload of 0.7.
+        let mut payload = Vec::new();
+        write_chunk(Proto::V7, None, false, &[0; 60], &mut payload).unwrap();
+        payload.extend(EXPECTED.0);
+        let header = Header {
+            flags: Flags::empty(),
+            ack: Seq::ZERO,
+            num_chunks: 1,
+            token: Some(Token(*b"evil")),
+        };
+        let mut compressed = Vec::new();
+        packet::write(
+            Proto::V7,
+            &header,
+            &payload,
+            Some(Trailing::Always),
+            &mut compressed,
+        );
+        let at = payload.len() - 4;
+        assert_eq!(
+            find(Proto::V7, Dir::C2s, &compressed, Some(EXPECTED)),
+            Some(TokenMistake::InPayload(at))
+        );
+    }
+}
