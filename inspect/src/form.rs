@@ -62,6 +62,14 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
                 there.count().to_string(),
             )
         }
+        Code::ChunkSizeWithHeader => {
+            let (first, len) = ChunkHeader::decode(datagram.proto, reading.payload_bytes())?;
+            let size = usize::from(first.size);
+            (
+                format!("a size of {} in the first chunk", bytes(size)),
+                size.checked_sub(len)?.to_string(),
+            )
+        }
         Code::ChunkTruncated => truncated(reading, datagram.proto, note),
         Code::TrailingBytes => (
             format!(

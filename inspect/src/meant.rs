@@ -7,13 +7,16 @@
 use std::fmt;
 
 use teetap_wire::{
-    Chunks, Code, Dir, Flags, Layer, MessageId, Note, Packet, Proto, Scratch,
+    ChunkHeader, Chunks, Code, Dir, Flags, Layer, MessageId, Note, Packet, Proto, Scratch,
     def::{Class, Decoded, Def, Id, Registry},
     varint,
 };
 
 /// Minimum number of bytes after the id by which a message is recognized from its fields.
 const ENOUGH: usize = 6;
+
+/// The id of all messages with a UUID. Any bytes would fit a message with an unknown UUID.
+const ENVELOPE: i32 = 0;
 
 /// A message sent under the id of another message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +153,9 @@ impl Suspect<'_> {
 
     /// Returns the message with this id, if it may be sent in this direction.
     fn def(&self, proto: Proto, layer: Layer, id: i32) -> Option<&'static Def> {
+        if id == ENVELOPE {
+            return None;
+        }
         let uuid = None;
         let id = MessageId { layer, id, uuid };
         let def = self.registry.identify(proto, self.dir, id)?;
@@ -165,8 +171,9 @@ impl Suspect<'_> {
     }
 }
 
-/// Returns the note about a packet whose chunks have headers of the other version: read that way, the chunks fill the
-/// payload, and each is a message without a note. `notes` are the notes on the packet as it is.
+/// Returns the note about a packet whose chunks have headers of the other version, or sizes that include the chunk
+/// header: read that way, the chunks fill the payload, and each is a message without a note. `notes` are the notes on
+/// the packet as it is.
 pub(crate) fn other_chunks(
     packet: &Packet<'_>,
     notes: &[Note],
@@ -176,17 +183,39 @@ pub(crate) fn other_chunks(
     if !notes.iter().any(|note| is_about_chunks(note.code)) {
         return None;
     }
-    let proto = other_version(packet.proto);
-    let mut chunks = Chunks::new(proto, packet.payload, packet.header.num_chunks);
     let mut decoded = Decoded::new();
-    let mut is_message = |data: &[u8]| {
-        let def = decoded.message(registry, packet.proto, dir, data);
-        def.is_some() && decoded.notes().is_empty()
+    let mut are_messages = |chunks: &[&[u8]]| {
+        let count = usize::from(packet.header.num_chunks);
+        let is_message = |data: &&[u8]| {
+            let def = decoded.message(registry, packet.proto, dir, data);
+            def.is_some() && decoded.notes().is_empty()
+        };
+        count > 0 && chunks.len() == count && chunks.iter().all(is_message)
     };
-    let is_right = chunks.by_ref().all(|chunk| is_message(chunk.data));
-    let is_whole = chunks.rest().is_empty() && chunks.missing() == 0;
-    let (code, at, len) = (Code::ChunkOfOtherVersion, 0, 0);
-    (is_right && is_whole && packet.header.num_chunks > 0).then_some(Note { code, at, len })
+    let proto = other_version(packet.proto);
+    let mut others = Chunks::new(proto, packet.payload, packet.header.num_chunks);
+    let theirs: Vec<&[u8]> = others.by_ref().map(|chunk| chunk.data).collect();
+    let code = if others.rest().is_empty() && are_messages(&theirs) {
+        Code::ChunkOfOtherVersion
+    } else if are_messages(&with_headers(packet)?) {
+        Code::ChunkSizeWithHeader
+    } else {
+        return None;
+    };
+    Some(Note { code, at: 0, len: 0 })
+}
+
+/// Returns the messages of a packet whose chunk sizes include the chunk headers; `None` if the chunks do not fill the
+/// payload.
+fn with_headers<'a>(packet: &Packet<'a>) -> Option<Vec<&'a [u8]>> {
+    let (mut rest, mut messages) = (packet.payload, Vec::new());
+    while !rest.is_empty() {
+        let (header, len) = ChunkHeader::decode(packet.proto, rest)?;
+        let (chunk, after) = rest.split_at_checked(header.size.into())?;
+        messages.push(chunk.get(len..)?);
+        rest = after;
+    }
+    Some(messages)
 }
 
 /// Returns the note about a datagram with a compressed payload but no compression flag: with the flag, its form is
@@ -220,6 +249,24 @@ pub(crate) fn unmarked(
     let is_whole = chunks.rest().is_empty() && chunks.missing() == 0 && packet.notes.is_empty();
     let (code, at, len) = (Code::CompressionUnmarked, 0, 1);
     (is_right && is_whole && packet.header.num_chunks > 0).then_some(Note { code, at, len })
+}
+
+/// Returns the name of the message that surplus bytes after a message are; `None` if they are no whole message.
+pub(crate) fn second_message(proto: Proto, dir: Dir, surplus: &[u8]) -> Option<&'static str> {
+    let registry = Registry::builtin();
+    let mut decoded = Decoded::new();
+    let def = decoded.message(registry, proto, dir, surplus)?;
+    let is_whole = decoded.notes().is_empty() && def.way.allows(dir) && surplus.len() > ENOUGH;
+    is_whole.then_some(&*def.name)
+}
+
+/// Returns true if a message with an unknown id has text in place of the 16 bytes of a UUID.
+pub(crate) fn has_text_as_uuid(data: &[u8]) -> bool {
+    let (Some(id), true) = (varint::decode(data), data.len() > 16) else {
+        return false;
+    };
+    let uuid = data.get(id.len..id.len + 16).unwrap_or_default();
+    id.value >> 1 == ENVELOPE && uuid.len() == 16 && uuid.iter().all(|byte| (0x20..0x7f).contains(byte))
 }
 
 const fn other_version(proto: Proto) -> Proto {

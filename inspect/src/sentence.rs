@@ -26,6 +26,7 @@ use crate::{
     form::form,
     judge::peers::Culprit,
     lines::{About, Line},
+    meant::{has_text_as_uuid, second_message},
     row::{CellKind, Start, hex},
     token_mistake::TokenMistake,
     track::Fact,
@@ -259,6 +260,11 @@ impl<'a> Noted<'a> {
             let bytes = self.bytes(note, message);
             bytes.unwrap_or_else(|| format!("got {otherwise}"))
         };
+        if let Some(name) = self.second(note, message) {
+            return Some(format!(
+                "got a second message, {name}, expected a chunk for each message"
+            ));
+        }
         Some(match note.code {
             Code::NotVital => "got it not vital, expected a vital chunk".to_owned(),
             Code::UnexpectedVital => "got it vital, expected a chunk that is not".to_owned(),
@@ -278,6 +284,15 @@ impl<'a> Noted<'a> {
                 format!("{got}, expected a NUL at the end")
             }
             Code::InvalidUtf8 => format!("{}, expected UTF-8", bytes("other bytes")),
+            Code::UnknownMessage if has_text_as_uuid(reading.data(message)) => {
+                "got text in place of the UUID, expected its 16 bytes".to_owned()
+            }
+            Code::UnknownMessage if message.uuid.is_some() => {
+                format!(
+                    "got {}, expected a known UUID",
+                    message.label(reading.data(message))
+                )
+            }
             Code::UnknownMessage => format!("{}, expected an id of this version", bytes("none")),
             _ => {
                 let range = note.at..note.at + note.len;
@@ -290,6 +305,13 @@ impl<'a> Noted<'a> {
                 }
             }
         })
+    }
+
+    /// Returns the name of the message that the bytes after a message are; `None` if they are no whole message.
+    fn second(&self, note: &Note, message: &Message) -> Option<&'static str> {
+        let datagram = self.datagram.filter(|_| note.code == Code::SurplusBytes)?;
+        let surplus = self.reading.data(message).get(note.at..note.at + note.len)?;
+        second_message(datagram.proto, datagram.dir, surplus)
     }
 
     /// Returns true if every release drops the message for a value out of range.

@@ -111,6 +111,52 @@ fn a_magic_that_is_almost_right_is_named_with_the_right_one() {
 }
 
 #[test]
+fn a_second_message_and_a_uuid_of_text_are_recognized() {
+    let mut shown = Shown::new();
+    shown.verbosity = Verbosity::Datagrams;
+    // Two messages in one chunk: `sv_motd` with the 0.7 `sv_broadcast`.
+    let both = b"\x02hello\0\x04and a broadcast\0";
+    assert_eq!(
+        shown.chunk(1, Dir::S2c, both),
+        [
+            "· surplus-bytes: bytes after the last known field: receivers ignore them; got a second message, sv_broadcast, \
+             expected a chunk for each message"
+        ]
+    );
+    for (uuid, expected) in [
+        (
+            &b"what-is@ddnet.tw"[..],
+            "got text in place of the UUID, expected its 16 bytes",
+        ),
+        (
+            b"what-is@ddnet.t\x01",
+            "got sys.ex.77686174-2d69-7340-6464-6e65742e7401, expected a known UUID",
+        ),
+    ] {
+        let data = [b"\x01", uuid].concat();
+        let text =
+            format!("! unknown-message: no definition has this id: most receivers ignore it; {expected}");
+        assert_eq!(shown.chunk(2, Dir::S2c, &data), [text]);
+        shown.sentences.restart();
+    }
+}
+
+/// Chunks whose sizes include their headers, in a datagram of two messages.
+#[test]
+fn sizes_with_the_chunk_header_are_recognized() {
+    let mut bytes = chunks(1, false, &[(Some(1), b"\x02hello\0"), (None, b"\x02you\0")]);
+    let first = bytes.len() - 7 - 10;
+    bytes[first + 1] += 3;
+    bytes[first + 11] += 2;
+    let shown = Shown::new().datagram(1, Dir::S2c, &bytes, |_| {});
+    assert_eq!(
+        shown[0],
+        "✗ chunk-size-with-header: chunk sizes that include the chunk header: the receiver reads each chunk too far; \
+         got a size of 10 bytes in the first chunk, expected 7"
+    );
+}
+
+#[test]
 fn a_code_has_one_sentence_in_each_session() {
     let mut shown = Shown::new();
     let expected = [

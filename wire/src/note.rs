@@ -149,6 +149,8 @@ codes! {
         "256 more chunks than the header announces: their number did not fit in a byte, so receivers miss them"
     ChunkOfOtherVersion "chunk-of-other-version" Error   Datagram [NeedsStream]
         "chunk headers of the other version: the receiver splits the payload in other places"
+    ChunkSizeWithHeader "chunk-size-with-header" Error   Datagram [NeedsStream]
+        "chunk sizes that include the chunk header: the receiver reads each chunk too far"
     CompressionUnmarked "compression-unmarked" Error   Datagram [NeedsStream]
         "a compressed payload without the compression flag: the receiver parses the compressed bytes"
     TrailingBytes       "trailing-bytes"       Warning Payload  []

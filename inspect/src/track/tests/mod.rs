@@ -43,6 +43,7 @@ const OF_STREAMS: &[Code] = &[
     Code::WrongId,
     Code::FieldsOfOtherVersion,
     Code::ChunkOfOtherVersion,
+    Code::ChunkSizeWithHeader,
     Code::CompressionUnmarked,
 ];
 
