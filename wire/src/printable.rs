@@ -84,6 +84,16 @@ pub(crate) enum Shown {
     Escaped(char),
 }
 
+/// Returns the position of the first character that [`printable`] replaces or escapes, in bytes.
+pub(crate) fn first_hidden(text: &str) -> Option<usize> {
+    if is_plain(text) {
+        return None;
+    }
+    let mut chars = text.char_indices().zip(printable_chars(text));
+    let hidden = chars.find(|((_, c), (_, shown))| *shown != Shown::Plain(*c));
+    hidden.map(|((at, _), _)| at)
+}
+
 /// Returns the characters of a text with their safe forms.
 pub(crate) fn printable_chars(text: &str) -> impl Iterator<Item = (char, Shown)> {
     let mut before = Before::default();

@@ -29,7 +29,6 @@ mod error;
 mod gist;
 mod json;
 mod lex;
-mod mark;
 mod model;
 mod parse;
 mod path;

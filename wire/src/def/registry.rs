@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use super::error::{DefError, Errors};
-use super::mark::Name;
+use super::lex::Word;
 use super::model::{Class, Def, Dialect, Field, Id, Path, Set};
 use super::path::PathError;
 use super::suggest::suggest;
@@ -426,36 +426,38 @@ fn adopt_limits(defs: &mut [Def], ddnet: &[Def]) {
 }
 
 /// Reports names in a user's files that the program objects to. Built-in names are accepted.
-fn object(items: &[Item], objection: &dyn Fn(Class, &str) -> Option<String>, errors: &mut Errors) {
-    let class = |item: &Item| match &item.kind {
+fn object(items: &[Item<'_>], objection: &dyn Fn(Class, &str) -> Option<String>, errors: &mut Errors<'_>) {
+    let class = |item: &Item<'_>| match &item.kind {
         Kind::Layout(layout) => layout.head.as_ref().map(|head| head.class),
         _ => None,
     };
-    let (own, builtin): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.scope.level > 0);
+    let (own, builtin): (Vec<&Item<'_>>, Vec<&Item<'_>>) =
+        items.iter().partition(|item| item.scope.level > 0);
     for item in own {
         let Some(wrong) = class(item).and_then(|class| objection(class, &item.name.text)) else {
             continue;
         };
         let mut known = builtin.iter();
         if !known.any(|other| other.name.text == item.name.text && class(other) == class(item)) {
-            errors.push(item.name.mark, wrong, None);
+            errors.push(item.name.word, wrong, None);
         }
     }
 }
 
 /// Returns the names of a user's definitions that replace built-in definitions, or of all the user's definitions if
 /// none of them does.
-fn replacing(items: &[Item]) -> Vec<&Name> {
-    let (own, builtin): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| item.scope.level > 0);
-    let replaces = |item: &&Item| builtin.iter().any(|other| other.name.text == item.name.text);
-    let replacing: Vec<&Name> = own
+fn replacing<'t>(items: &[Item<'t>]) -> Vec<Word<'t>> {
+    let (own, builtin): (Vec<&Item<'_>>, Vec<&Item<'_>>) =
+        items.iter().partition(|item| item.scope.level > 0);
+    let replaces = |item: &&Item<'_>| builtin.iter().any(|other| other.name.text == item.name.text);
+    let replacing: Vec<Word<'t>> = own
         .iter()
         .copied()
         .filter(replaces)
-        .map(|item| &item.name)
+        .map(|item| item.name.word)
         .collect();
     if replacing.is_empty() {
-        return own.into_iter().map(|item| &item.name).collect();
+        return own.into_iter().map(|item| item.name.word).collect();
     }
     replacing
 }

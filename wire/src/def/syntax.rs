@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::mark::{Mark, Name};
+use super::lex::Word;
 use super::model::{Class, Clean, Endpoints, Frequency, Id, Set, Vitality, Words};
 
 /// The dialects and the origin of a definition.
@@ -22,39 +22,55 @@ impl Scope {
     }
 }
 
+/// A text with its place, which the definitions of all dialects share.
+#[derive(Debug)]
+pub(super) struct Name<'t> {
+    pub(super) word: Word<'t>,
+    pub(super) text: Arc<str>,
+}
+
+impl<'t> From<Word<'t>> for Name<'t> {
+    fn from(word: Word<'t>) -> Self {
+        Self {
+            word,
+            text: word.text.into(),
+        }
+    }
+}
+
 /// A definition.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct Item<'t> {
     pub(super) scope: Scope,
-    pub(super) name: Name,
-    pub(super) kind: Kind,
+    pub(super) name: Name<'t>,
+    pub(super) kind: Kind<'t>,
 }
 
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum Kind<'t> {
     Const(i64),
     Words(Arc<Words>),
     Set(Arc<Set>),
-    Layout(Layout),
+    Layout(Layout<'t>),
 }
 
 /// A struct, message or object.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(super) struct Layout<'t> {
     /// The header; `None` for a struct.
-    pub(super) head: Option<Head>,
+    pub(super) head: Option<Head<'t>>,
     pub(super) doc: Option<Arc<str>>,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<Member<'t>>,
     /// The texts of the `gist` lines, without the quotes.
-    pub(super) gist: Vec<Name>,
+    pub(super) gist: Vec<Name<'t>>,
 }
 
 /// The attributes of a message or object.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct Head<'t> {
     pub(super) class: Class,
     pub(super) id: Id,
-    pub(super) id_mark: Mark,
+    pub(super) id_place: Word<'t>,
     pub(super) way: Endpoints,
     pub(super) vitality: Vitality,
     pub(super) frequency: Frequency,
@@ -65,33 +81,33 @@ pub(super) struct Head {
 }
 
 #[derive(Debug)]
-pub(super) enum Member {
+pub(super) enum Member<'t> {
     /// Inserts the fields of a struct in this place.
-    Include(Name),
-    Field(Box<RawField>),
+    Include(Word<'t>),
+    Field(Box<RawField<'t>>),
 }
 
 /// An end of a range.
-#[derive(Debug, Clone)]
-pub(super) enum Bound {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Bound<'t> {
     Open,
     Int(i64),
-    Const(Name),
+    Const(Word<'t>),
 }
 
-#[derive(Debug, Clone)]
-pub(super) enum RawRepeat {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RawRepeat<'t> {
     One,
     Fixed(u16),
-    Field(Name),
-    Params(Name),
+    Field(Word<'t>),
+    Params(Word<'t>),
     Rest,
 }
 
-#[derive(Debug, Clone)]
-pub(super) enum RawLen {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RawLen<'t> {
     Fixed(u16),
-    Field(Name),
+    Field(Word<'t>),
     Rest,
 }
 
@@ -145,52 +161,52 @@ impl Builtin {
     }
 }
 
-#[derive(Debug, Clone)]
-pub(super) enum RawSecrecy {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum RawSecrecy<'t> {
     Open,
     Secret,
-    After(Name),
-    Command(Name),
-    With(Name, Name),
+    After(Word<'t>),
+    Command(Word<'t>),
+    With(Word<'t>, Word<'t>),
 }
 
 /// A field as written.
-#[derive(Debug, Clone)]
-pub(super) struct RawField {
-    pub(super) name: Name,
-    pub(super) ty: RawType,
+#[derive(Debug)]
+pub(super) struct RawField<'t> {
+    pub(super) name: Name<'t>,
+    pub(super) ty: RawType<'t>,
     pub(super) optional: bool,
-    pub(super) repeat: RawRepeat,
-    pub(super) bounds: RawBounds,
-    pub(super) default: Option<Name>,
+    pub(super) repeat: RawRepeat<'t>,
+    pub(super) bounds: RawBounds<'t>,
+    pub(super) default: Option<Word<'t>>,
     pub(super) scale: Option<u32>,
-    pub(super) secrecy: RawSecrecy,
+    pub(super) secrecy: RawSecrecy<'t>,
     pub(super) transient: bool,
     pub(super) after: Option<Arc<str>>,
     pub(super) doc: Option<Arc<str>>,
 }
 
 /// The type of a field, with the attributes that only one type has.
-#[derive(Debug, Clone)]
-pub(super) struct RawType {
-    pub(super) name: Name,
+#[derive(Debug)]
+pub(super) struct RawType<'t> {
+    pub(super) name: Word<'t>,
     /// `None` for an enum, flags, a struct or an object.
     pub(super) builtin: Option<Builtin>,
     /// For `raw`.
-    pub(super) len: Option<RawLen>,
+    pub(super) len: Option<RawLen<'t>>,
     /// For `raw`.
     pub(super) expect: Option<Arc<str>>,
     /// For `twstr`.
     pub(super) ints: Option<u16>,
     /// For objects.
-    pub(super) bytes: Option<Name>,
+    pub(super) bytes: Option<Word<'t>>,
 }
 
-impl RawType {
+impl<'t> RawType<'t> {
     /// Returns the type of a name, without attributes.
-    pub(super) fn new(name: Name) -> Self {
+    pub(super) fn new(name: Word<'t>) -> Self {
         Self {
-            builtin: Builtin::named(&name.text),
+            builtin: Builtin::named(name.text),
             name,
             len: None,
             expect: None,
@@ -201,9 +217,10 @@ impl RawType {
 }
 
 /// The limits of a field.
-#[derive(Debug, Clone, Default)]
-pub(super) struct RawBounds {
-    pub(super) range: Option<(Bound, Bound, Mark)>,
+#[derive(Debug, Default)]
+pub(super) struct RawBounds<'t> {
+    /// Both ends, and the text of the range.
+    pub(super) range: Option<(Bound<'t>, Bound<'t>, Word<'t>)>,
     pub(super) limit: Option<u16>,
     pub(super) count_max: Option<u16>,
 }

@@ -1,13 +1,8 @@
 //! The first line of a struct, message or object.
 
-use std::sync::Arc;
-
-use super::word::{name, number, plain_number, shortened};
-use crate::def::error::Errors;
-use crate::def::lex::Word;
-use crate::def::mark::Name;
+use crate::def::lex::{Input, Parsed, Word, fail, key_value, name, number_within, plain_number, word, words};
 use crate::def::model::{Class, Endpoints, Frequency, Id, Vitality};
-use crate::def::syntax::{Head, Layout};
+use crate::def::syntax::{Head, Layout, Name};
 use crate::def::uuid::{parse_uuid, uuid};
 
 /// An attribute after the name of a message or object, except direction and vitality.
@@ -29,29 +24,73 @@ impl Attribute {
     ];
 }
 
-/// Reads `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror|either] [periodic|continuous] [dead]
-/// [explicit] [since=V] [alias=NAME]`.
-pub(super) fn layout(
-    first: Word<'_>,
-    rest: &[Word<'_>],
-    doc: Option<Arc<str>>,
-    errors: &mut Errors,
-) -> Option<(Name, Layout)> {
-    let Some(class) = Class::ALL.into_iter().find(|class| class.name() == first.text) else {
-        let [word] = rest else {
-            errors.push(first.mark, "expected `struct NAME`", None);
-            return None;
+/// Parses `struct NAME` or `CLASS ID NAME [WAY] [vital|nonvital|mirror|either] [periodic|continuous] [dead]
+/// [explicit] [since=V] [alias=NAME]`, after the first word.
+pub(super) fn layout<'t>(first: Word<'t>, i: &mut Input<'t>) -> Parsed<(Name<'t>, Layout<'t>)> {
+    let (head, name) = match Class::ALL.into_iter().find(|class| class.name() == first.text) {
+        Some(class) => {
+            let (Ok(id), Ok(name)) = (word(i), word(i)) else {
+                return fail(first, format!("expected `{} ID NAME`", first.text), None);
+            };
+            (Some(head(class, id, name, i)?), name)
+        }
+        None => match words(i) {
+            Ok([name]) => (None, name),
+            Err(_) => return fail(first, "expected `struct NAME`", None),
+        },
+    };
+    let layout = Layout {
+        head,
+        doc: None,
+        members: Vec::new(),
+        gist: Vec::new(),
+    };
+    Ok((self::name(name)?.into(), layout))
+}
+
+/// Returns the meaning of an id: a number, a UUID, the text that a UUID is made from, or four characters.
+fn id(class: Class, word: Word<'_>) -> Parsed<Id> {
+    if class == Class::Connless {
+        return match word.text.as_bytes().try_into() {
+            Ok(tag) => Ok(Id::Tag(tag)),
+            Err(_) => fail(word, "expected the four characters after ffffffff", None),
         };
-        return open(*word, None, doc, errors);
+    }
+    let max = match class {
+        Class::Control => 0xff,
+        // Types from 0x4000 on are assigned by the server, by UUID.
+        Class::Object => 0x3fff,
+        _ => 0x3fff_ffff,
     };
-    let [id, word, rest @ ..] = rest else {
-        errors.push(first.mark, format!("expected `{} ID NAME`", first.text), None);
-        return None;
-    };
-    let head = Head {
+    if class != Class::Control {
+        if word.text.contains('@') {
+            return Ok(Id::Uuid {
+                uuid: uuid(word.text),
+                name: Some(word.text.into()),
+            });
+        }
+        if let Some(uuid) = parse_uuid(word.text) {
+            return Ok(Id::Uuid { uuid, name: None });
+        }
+        if plain_number(word.text).is_none() {
+            let what = format!("expected an id, found `{}`", word.shown());
+            let help = format!(
+                "a number up to {max}, a UUID such as 245e5097-9fe0-39d6-bf7d-9a29e1691e4c, or the name with an @ that it is made of, \
+                 such as what-is@ddnet.tw"
+            );
+            return fail(word, what, Some(help));
+        }
+    }
+    let number = number_within(word, 0, max)?;
+    Ok(Id::Number(i32::try_from(number).unwrap_or(i32::MAX)))
+}
+
+/// Parses the header of a message or object, after its name.
+fn head<'t>(class: Class, id: Word<'t>, name: Word<'t>, i: &mut Input<'t>) -> Parsed<Head<'t>> {
+    let mut head = Head {
         class,
-        id: self::id(class, *id, errors)?,
-        id_mark: id.mark,
+        id: self::id(class, id)?,
+        id_place: id,
         way: Endpoints::S2c,
         vitality: Vitality::None,
         frequency: Frequency::Event,
@@ -60,112 +99,49 @@ pub(super) fn layout(
         since: None,
         aliases: Vec::new(),
     };
-    let head = attributes(head, *word, rest, errors)?;
-    open(*word, Some(head), doc, errors)
-}
-
-fn open(
-    word: Word<'_>,
-    head: Option<Head>,
-    doc: Option<Arc<str>>,
-    errors: &mut Errors,
-) -> Option<(Name, Layout)> {
-    let layout = Layout {
-        head,
-        doc,
-        members: Vec::new(),
-        gist: Vec::new(),
-    };
-    Some((name(word, errors)?, layout))
-}
-
-fn id(class: Class, word: Word<'_>, errors: &mut Errors) -> Option<Id> {
-    if class == Class::Connless {
-        let tag = word
-            .text
-            .as_bytes()
-            .first_chunk()
-            .filter(|_| word.text.len() == 4);
-        if tag.is_none() {
-            errors.push(word.mark, "expected the four characters after ffffffff", None);
-        }
-        return tag.copied().map(Id::Tag);
-    }
-    let extended = class != Class::Control;
-    if extended && word.text.contains('@') {
-        return Some(Id::Uuid {
-            uuid: uuid(word.text),
-            name: Some(word.text.into()),
-        });
-    }
-    if let Some(uuid) = parse_uuid(word.text).filter(|_| extended) {
-        return Some(Id::Uuid { uuid, name: None });
-    }
-    let max = match class {
-        Class::Control => 0xff,
-        // Types from 0x4000 on are assigned by the server, by UUID.
-        Class::Object => 0x3fff,
-        _ => 0x3fff_ffff,
-    };
-    if extended && plain_number(word.text).is_none() {
-        let what = format!("expected an id, found `{}`", shortened(word.text));
-        let help = format!(
-            "a number up to {max}, a UUID such as 245e5097-9fe0-39d6-bf7d-9a29e1691e4c, or the name with an @ that it is made of, \
-             such as what-is@ddnet.tw"
-        );
-        errors.push(word.mark, what, Some(help));
-        return None;
-    }
-    let number = number(word, 0, max, errors)?;
-    i32::try_from(number).ok().map(Id::Number)
-}
-
-fn attributes(mut head: Head, name: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> Option<Head> {
-    let mut way = None;
-    for word in rest {
-        if let Some((_, known)) = Endpoints::NAMES.iter().find(|(name, _)| *name == word.text) {
-            way = Some(*known);
-            continue;
-        }
-        let vitality = Vitality::NAMES.iter().find(|(name, _)| *name == word.text);
-        if let (Some((_, vitality)), Class::System | Class::Game) = (vitality, head.class) {
-            head.vitality = *vitality;
-            continue;
-        }
-        let frequency = Frequency::NAMES.iter().find(|(name, _)| *name == word.text);
-        if let (Some((_, frequency)), Class::System | Class::Game | Class::Control) = (frequency, head.class)
+    let mut has_way = class == Class::Object;
+    while let Ok(word) = word(i) {
+        if let Some(way) = listed(&Endpoints::NAMES, word) {
+            (head.way, has_way) = (way, true);
+        } else if let (Some(vitality), Class::System | Class::Game) = (listed(&Vitality::NAMES, word), class)
         {
-            head.frequency = *frequency;
-            continue;
-        }
-        let key = word.text.split_inclusive('=').next().unwrap_or_default();
-        let value = word.from(key.len()).text;
-        let found = Attribute::NAMES.iter().find(|(name, _)| *name == key);
-        match found.map(|(_, attribute)| attribute) {
-            Some(Attribute::Since) if !value.is_empty() => head.since = Some(value.into()),
-            Some(Attribute::Alias) if !value.is_empty() => head.aliases.push(value.into()),
-            Some(Attribute::Dead) => head.dead = true,
-            Some(Attribute::Explicit) if head.class == Class::Object => head.explicit = true,
-            _ => {
-                unknown(head.class, *word, errors);
-                return None;
-            }
+            head.vitality = vitality;
+        } else if let (Some(frequency), Class::System | Class::Game | Class::Control) =
+            (listed(&Frequency::NAMES, word), class)
+        {
+            head.frequency = frequency;
+        } else {
+            attribute(&mut head, word)?;
         }
     }
-    if way.is_none() && head.class != Class::Object {
+    if !has_way {
         let help = "c2s, s2c or both".to_owned();
-        errors.push(
-            name.mark,
-            format!("`{}` needs a direction", name.text),
-            Some(help),
-        );
-        return None;
+        return fail(name, format!("`{}` needs a direction", name.text), Some(help));
     }
-    head.way = way.unwrap_or(Endpoints::S2c);
-    Some(head)
+    Ok(head)
 }
 
-fn unknown(class: Class, word: Word<'_>, errors: &mut Errors) {
+/// Returns the value that a table has for a word.
+fn listed<T: Copy>(table: &[(&str, T)], word: Word<'_>) -> Option<T> {
+    let found = table.iter().find(|(name, _)| *name == word.text);
+    found.map(|(_, value)| *value)
+}
+
+/// Sets the attribute that a word states: `KEY` or `KEY=VALUE`.
+fn attribute<'t>(head: &mut Head<'t>, word: Word<'t>) -> Parsed<()> {
+    let (key, value) = key_value(word)?;
+    let found = Attribute::NAMES.iter().find(|(name, _)| *name == key);
+    match found.map(|(_, attribute)| attribute) {
+        Some(Attribute::Since) if !value.text.is_empty() => head.since = Some(value.text.into()),
+        Some(Attribute::Alias) if !value.text.is_empty() => head.aliases.push(value.text.into()),
+        Some(Attribute::Dead) => head.dead = true,
+        Some(Attribute::Explicit) if head.class == Class::Object => head.explicit = true,
+        _ => return unknown(head.class, word),
+    }
+    Ok(())
+}
+
+fn unknown(class: Class, word: Word<'_>) -> Parsed<()> {
     let help = match class {
         Class::System | Class::Game => {
             "c2s, s2c, both, vital, nonvital, mirror, either, periodic, continuous, dead, since=RELEASE or \
@@ -175,6 +151,6 @@ fn unknown(class: Class, word: Word<'_>, errors: &mut Errors) {
         Class::Control => "a direction, periodic, continuous, dead, since=RELEASE or alias=NAME",
         Class::Connless => "a direction, dead, since=RELEASE or alias=NAME",
     };
-    let what = format!("unknown attribute `{}`", shortened(word.text));
-    errors.push(word.mark, what, Some(help.to_owned()));
+    let what = format!("unknown attribute `{}`", word.shown());
+    fail(word, what, Some(help.to_owned()))
 }

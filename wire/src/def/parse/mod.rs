@@ -1,24 +1,29 @@
 //! The parser of definition files.
 //!
-//! Law: the lines are parsed in one pass. Every error is reported with its position, and the line with the error is
-//! skipped.
+//! Law: the lines are parsed in one pass. An indented line belongs to the nearest unindented line before it. Every error
+//! is reported with its position, and the line with the error is skipped.
 
 pub(super) mod field;
 pub(super) mod head;
-mod word;
+mod set;
 
 use std::sync::Arc;
 
-use super::error::Errors;
-use super::lex::{self, SourceLine, Word};
-use super::mark::Name;
-use super::model::{Dialect, Label, Set, Words};
-use super::suggest::meant_or_all;
-use super::syntax::{Item, Kind, Layout, Member, Scope};
-use crate::printable;
-pub(super) use word::plain_number;
-use word::{at, name, number, shortened};
+use winnow::Parser as _;
+use winnow::combinator::peek;
 
+use super::error::Errors;
+use super::lex::{Input, Parsed, Word, comment, fail, name, number_within, quoted, word, words};
+use super::model::{Dialect, Set, Words};
+use super::suggest::meant_or_all;
+use super::syntax::{Item, Kind, Layout, Member, Name, Scope};
+#[cfg(test)]
+pub(super) use set::PARAMS;
+
+/// The maximum length of a definition file in bytes.
+const MAX_TEXT: usize = 1 << 20;
+/// The maximum length of a line in bytes.
+const MAX_LINE: usize = 4096;
 /// The maximum number of definitions in all files together.
 const MAX_ITEMS: usize = 4096;
 /// The maximum number of lines in a definition.
@@ -33,153 +38,182 @@ pub(super) const HEADERS: [&str; 11] = [
 /// The first words of lines of a layout that are not fields.
 pub(super) const INCLUDE: &str = "include";
 pub(super) const GIST: &str = "gist";
-/// The one attribute of a label.
-pub(super) const PARAMS: &str = "params=";
-
-/// The start of the attribute of a label that is shown as another text.
-pub(super) const SHOWN_AS: &str = "as=";
 
 /// Parses one file. `level` is 0 for built-in files.
-pub(super) fn parse(name: &str, text: &str, level: u8, items: &mut Vec<Item>, errors: &mut Errors) {
-    let file = u16::try_from(errors.files.len()).unwrap_or(u16::MAX);
-    errors.files.push(name.into());
+pub(super) fn parse<'t>(
+    name: &'t str,
+    text: &'t str,
+    level: u8,
+    items: &mut Vec<Item<'t>>,
+    errors: &mut Errors<'t>,
+) {
+    let mut at = errors.file(name, text);
+    if text.len() > MAX_TEXT {
+        errors.push(
+            Word { text: "", at },
+            format!("longer than {MAX_TEXT} bytes"),
+            None,
+        );
+        return;
+    }
     let mut parser = Parser {
         items,
+        errors,
         scope: Scope { dialects: 0, level },
         open: None,
         doc: String::new(),
     };
-    lex::lines(file, text, errors, |line, errors| parser.line(line, errors));
+    for line in text.split_inclusive('\n') {
+        let content = line.strip_suffix('\n');
+        let content = content.map_or(line, |text| text.strip_suffix('\r').unwrap_or(text));
+        parser.line(Word { text: content, at });
+        at += line.len();
+    }
     parser.close();
 }
 
 /// A definition whose members are being read.
-struct Open {
-    name: Name,
-    body: Body,
+struct Open<'t> {
+    name: Name<'t>,
+    body: Body<'t>,
 }
 
-enum Body {
+enum Body<'t> {
     Set(Set),
-    Layout(Layout),
+    Layout(Layout<'t>),
 }
 
-struct Parser<'i> {
-    items: &'i mut Vec<Item>,
+struct Parser<'p, 't> {
+    items: &'p mut Vec<Item<'t>>,
+    errors: &'p mut Errors<'t>,
     scope: Scope,
-    open: Option<Open>,
+    open: Option<Open<'t>>,
     /// The comment lines just above.
     doc: String,
 }
 
-impl Parser<'_> {
-    fn line(&mut self, line: &SourceLine<'_>, errors: &mut Errors) {
-        let Some((first, rest)) = line.words.split_first() else {
-            match line.comment {
-                Some(comment) if !comment.is_empty() => {
-                    if !self.doc.is_empty() {
-                        self.doc.push('\n');
-                    }
-                    self.doc.push_str(comment);
-                }
-                _ => self.doc.clear(),
-            }
-            return;
-        };
-        if line.indented {
-            self.member(line, *first, rest, errors);
-            self.doc.clear();
+impl<'t> Parser<'_, 't> {
+    fn line(&mut self, line: Word<'t>) {
+        if line.text.len() > MAX_LINE {
+            let what = format!("a line longer than {MAX_LINE} bytes");
+            self.errors.push(line.part(0, 0), what, None);
             return;
         }
-        self.close();
-        self.header(*first, rest, line.comment, errors);
+        let mut i = line.input();
+        let parsed = match word(&mut i) {
+            Err(_) => return self.comment(&mut i),
+            Ok(first) if line.text.starts_with([' ', '\t']) => self.member(first, &mut i),
+            Ok(first) => {
+                self.close();
+                self.header(first, &mut i)
+            }
+        };
+        self.errors.accept(parsed);
         self.doc.clear();
     }
 
-    fn header(&mut self, first: Word<'_>, rest: &[Word<'_>], comment: Option<&str>, errors: &mut Errors) {
+    /// Adds a comment line to the documentation of the next line. A line without text ends the documentation.
+    fn comment(&mut self, i: &mut Input<'t>) {
+        match comment(i) {
+            Ok(text) if !text.is_empty() => {
+                if !self.doc.is_empty() {
+                    self.doc.push('\n');
+                }
+                self.doc.push_str(text);
+            }
+            _ => self.doc.clear(),
+        }
+    }
+
+    /// Parses a line that is not indented, after its first word.
+    fn header(&mut self, first: Word<'t>, i: &mut Input<'t>) -> Parsed<()> {
         if first.text == "for" {
-            self.scope.dialects = dialects(first, rest, errors);
-            return;
+            self.scope.dialects = dialects(first, i, self.errors);
+            return Ok(());
         }
         if !HEADERS.contains(&first.text) {
-            let help = Some(meant_or_all(first.text, HEADERS));
-            errors.push(first.mark, format!("unknown definition `{}`", first.text), help);
-            return;
+            let help = meant_or_all(first.text, HEADERS);
+            return fail(first, format!("unknown definition `{}`", first.text), Some(help));
         }
         if self.scope.dialects == 0 {
             let help = "put a line such as `for 0.6 ddnet` above it".to_owned();
-            errors.push(first.mark, "a definition without protocols", Some(help));
-            return;
+            return fail(first, "a definition without protocols", Some(help));
         }
         if self.items.len() >= MAX_ITEMS {
-            errors.push(first.mark, format!("more than {MAX_ITEMS} definitions"), None);
-            return;
+            return fail(first, format!("more than {MAX_ITEMS} definitions"), None);
         }
-        let doc = self.take_doc(comment);
-        let open = match first.text {
+        match first.text {
             "const" => {
-                if let Some((name, value)) = constant(first, rest, errors) {
-                    self.push(name, Kind::Const(value));
-                }
-                None
+                let (name, value) = constant(first, i)?;
+                self.push(name, Kind::Const(value));
             }
             "words" => {
-                if let Some((name, words)) = words(first, rest, errors) {
-                    self.push(name, Kind::Words(words));
-                }
-                None
+                let (name, words) = word_list(first, i)?;
+                self.push(name, Kind::Words(words));
             }
-            "enum" | "flags" => set(first, rest, doc, errors),
-            _ => head::layout(first, rest, doc, errors).map(|(name, layout)| Open {
-                name,
-                body: Body::Layout(layout),
-            }),
-        };
-        self.open = open;
+            "enum" | "flags" => {
+                let (name, mut set) = set::set(first, i)?;
+                set.doc = self.doc(i);
+                let body = Body::Set(set);
+                self.open = Some(Open { name, body });
+            }
+            _ => {
+                let (name, mut layout) = head::layout(first, i)?;
+                layout.doc = self.doc(i);
+                let body = Body::Layout(layout);
+                self.open = Some(Open { name, body });
+            }
+        }
+        Ok(())
     }
 
-    fn member(&mut self, line: &SourceLine<'_>, first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) {
-        let doc = self.take_doc(line.comment);
-        let Some(open) = &mut self.open else {
+    /// Parses an indented line, after its first word.
+    fn member(&mut self, first: Word<'t>, i: &mut Input<'t>) -> Parsed<()> {
+        let Some(mut open) = self.open.take() else {
             // The definition above is wrong and was reported, or there is none.
             if self.scope.dialects == 0 || self.items.is_empty() {
-                errors.push(first.mark, "an indented line without a definition above it", None);
+                return fail(first, "an indented line without a definition above it", None);
             }
-            return;
+            return Ok(());
         };
-        let count = match &open.body {
-            Body::Set(set) => set.labels.len(),
-            Body::Layout(layout) => layout.members.len(),
+        let parsed = match &mut open.body {
+            Body::Set(set) if set.labels.len() < MAX_MEMBERS => self.label(set, first, i),
+            Body::Layout(layout) if layout.members.len() < MAX_MEMBERS => self.part(layout, first, i),
+            _ => fail(first, format!("more than {MAX_MEMBERS} lines"), None),
         };
-        if count >= MAX_MEMBERS {
-            errors.push(first.mark, format!("more than {MAX_MEMBERS} lines"), None);
-            return;
+        self.open = Some(open);
+        parsed
+    }
+
+    /// Parses a line of an enum or of flags.
+    fn label(&mut self, set: &mut Set, first: Word<'t>, i: &mut Input<'t>) -> Parsed<()> {
+        let mut label = set::label(set, first, i, self.errors)?;
+        label.doc = self.doc(i);
+        set::add(set, label);
+        Ok(())
+    }
+
+    /// Parses a line of a struct, message or object.
+    fn part(&mut self, layout: &mut Layout<'t>, first: Word<'t>, i: &mut Input<'t>) -> Parsed<()> {
+        if first.text == INCLUDE {
+            let Ok([part]) = words(i) else {
+                return fail(first, "expected the name of one struct after `include`", None);
+            };
+            layout.members.push(Member::Include(name(part)?));
+            return Ok(());
         }
-        match &mut open.body {
-            Body::Set(set) => label(set, first, rest, doc, errors),
-            Body::Layout(layout) if first.text == INCLUDE => match rest {
-                [name] => layout
-                    .members
-                    .extend(self::name(*name, errors).map(Member::Include)),
-                _ => errors.push(
-                    first.mark,
-                    "expected the name of one struct after `include`",
-                    None,
-                ),
-            },
-            // A type never starts with a quote, so a field may be called gist.
-            Body::Layout(layout)
-                if first.text == GIST && rest.first().is_some_and(|word| word.text.starts_with('"')) =>
-            {
-                gist(layout, first, rest, errors);
-            }
-            Body::Layout(layout) => {
-                let field = field::field(first, rest, doc, errors);
-                layout
-                    .members
-                    .extend(field.map(|field| Member::Field(Box::new(field))));
-            }
+        // A type never starts with a quote, so a field may be called gist.
+        if first.text == GIST
+            && peek(word)
+                .parse_next(i)
+                .is_ok_and(|word| word.text.starts_with('"'))
+        {
+            return gist(layout, first, i);
         }
+        let mut field = field::field(first, i)?;
+        field.doc = self.doc(i);
+        layout.members.push(Member::Field(Box::new(field)));
+        Ok(())
     }
 
     fn close(&mut self) {
@@ -191,172 +225,81 @@ impl Parser<'_> {
         self.push(open.name, kind);
     }
 
-    fn push(&mut self, name: Name, kind: Kind) {
+    fn push(&mut self, name: impl Into<Name<'t>>, kind: Kind<'t>) {
         self.items.push(Item {
             scope: self.scope,
-            name,
+            name: name.into(),
             kind,
         });
     }
 
-    /// Removes and returns the comment above the line, or else the comment at the end of the line.
-    fn take_doc(&mut self, behind: Option<&str>) -> Option<Arc<str>> {
+    /// Returns the comment above the line, or else the comment at the end of the line.
+    fn doc(&self, i: &mut Input<'t>) -> Option<Arc<str>> {
         let above = Some(self.doc.as_str()).filter(|doc| !doc.is_empty());
-        above.or(behind.filter(|doc| !doc.is_empty())).map(Arc::from)
+        let doc = above.or_else(|| comment(i).ok().filter(|doc| !doc.is_empty()));
+        doc.map(Arc::from)
     }
 }
 
-fn dialects(first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> u8 {
-    let mut bits = 0;
-    for word in rest {
-        match Dialect::ALL
-            .into_iter()
-            .find(|dialect| dialect.name() == word.text)
-        {
+fn dialects(first: Word<'_>, i: &mut Input<'_>, errors: &mut Errors<'_>) -> u8 {
+    let (mut bits, mut is_empty) = (0, true);
+    while let Ok(word) = word(i) {
+        is_empty = false;
+        let mut known = Dialect::ALL.into_iter();
+        match known.find(|dialect| dialect.name() == word.text) {
             Some(dialect) => bits |= dialect.bit(),
             None => {
                 let help = "0.6, ddnet or 0.7".to_owned();
-                errors.push(word.mark, format!("unknown protocol `{}`", word.text), Some(help));
+                errors.push(word, format!("unknown protocol `{}`", word.text), Some(help));
             }
         }
     }
-    if rest.is_empty() {
-        errors.push(first.mark, "expected protocols: 0.6, ddnet, 0.7", None);
+    if is_empty {
+        errors.push(first, "expected protocols: 0.6, ddnet, 0.7", None);
     }
     bits
 }
 
-fn constant(first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> Option<(Name, i64)> {
-    let [name, value] = rest else {
-        errors.push(first.mark, "expected `const NAME NUMBER`", None);
-        return None;
+fn constant<'t>(first: Word<'t>, i: &mut Input<'t>) -> Parsed<(Word<'t>, i64)> {
+    let Ok([name, value]) = words(i) else {
+        return fail(first, "expected `const NAME NUMBER`", None);
     };
-    let value = number(*value, i64::from(i32::MIN), i64::from(u32::MAX), errors)?;
-    Some((self::name(*name, errors)?, value))
+    let value = number_within(value, i32::MIN.into(), u32::MAX.into())?;
+    Ok((self::name(name)?, value))
 }
 
-fn words(first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) -> Option<(Name, Arc<Words>)> {
-    let Some((name, words)) = rest.split_first().filter(|(_, words)| !words.is_empty()) else {
-        errors.push(first.mark, "expected `words NAME WORD...`", None);
-        return None;
+fn word_list<'t>(first: Word<'t>, i: &mut Input<'t>) -> Parsed<(Name<'t>, Arc<Words>)> {
+    let (Ok(name), Ok(_)) = (word(i), peek(word).parse_next(i)) else {
+        return fail(first, "expected `words NAME WORD...`", None);
     };
-    let name = self::name(*name, errors)?;
+    let name = Name::from(self::name(name)?);
+    let mut words = Vec::new();
+    while let Ok(word) = word(i) {
+        words.push(word.text.to_lowercase().into());
+    }
     let words = Words {
         name: name.text.clone(),
-        words: words.iter().map(|word| word.text.to_lowercase().into()).collect(),
+        words,
     };
-    Some((name, Arc::new(words)))
+    Ok((name, Arc::new(words)))
 }
 
-fn set(first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut Errors) -> Option<Open> {
-    let [name] = rest else {
-        errors.push(first.mark, format!("expected `{} NAME`", first.text), None);
-        return None;
-    };
-    let name = self::name(*name, errors)?;
-    let set = Set {
-        name: name.text.clone(),
-        flags: first.text == "flags",
-        labels: Vec::new(),
-        doc,
-        mask: 0,
-    };
-    Some(Open {
-        name,
-        body: Body::Set(set),
-    })
-}
-
-/// Reads `VALUE NAME [params=N | as=TEXT]`.
-fn label(set: &mut Set, first: Word<'_>, rest: &[Word<'_>], doc: Option<Arc<str>>, errors: &mut Errors) {
-    let (name, params, shown) = match rest {
-        [name] => (name, None, None),
-        [name, attribute] => {
-            let is_params = attribute.text.starts_with(PARAMS);
-            match attribute.text.strip_prefix(SHOWN_AS) {
-                _ if is_params && !set.flags => {
-                    (name, number(attribute.from(PARAMS.len()), 0, 64, errors), None)
-                }
-                Some(text) if !set.flags && !text.is_empty() => (name, None, Some(text)),
-                _ => {
-                    let what = format!("unknown attribute `{}`", shortened(attribute.text));
-                    let help = (!set.flags).then(|| format!("{PARAMS}N or {SHOWN_AS}TEXT"));
-                    errors.push(attribute.mark, what, help);
-                    return;
-                }
-            }
-        }
-        _ => {
-            errors.push(first.mark, "expected `VALUE NAME`", None);
-            return;
-        }
-    };
-    let (min, max) = if set.flags {
-        (1, i64::from(u32::MAX))
-    } else {
-        (i64::from(i32::MIN), i64::from(i32::MAX))
-    };
-    if plain_number(first.text).is_none() {
-        let what = format!("expected a number, found `{}`", shortened(first.text));
-        errors.push(
-            first.mark,
-            what,
-            Some("the line of a label is `VALUE NAME`".to_owned()),
-        );
-        return;
+/// Parses `gist "TEXT"`.
+fn gist<'t>(layout: &mut Layout<'t>, first: Word<'t>, i: &mut Input<'t>) -> Parsed<()> {
+    let text = word(i)?;
+    if let Ok(after) = word(i) {
+        return fail(after, "expected one text in quotes after `gist`", None);
     }
-    let (Some(value), Some(name)) = (number(first, min, max, errors), self::name(*name, errors)) else {
-        return;
-    };
-    if set.labels.iter().any(|label| label.name == name.text) {
-        errors.push(name.mark, format!("duplicate label `{}`", name.text), None);
-        return;
-    }
-    let overlaps = |label: &Label| {
-        if set.flags {
-            label.value & value != 0
-        } else {
-            label.value == value
-        }
-    };
-    if let Some(label) = set.labels.iter().find(|label| overlaps(label)) {
-        errors.push(
-            first.mark,
-            format!("`{}` has this value already", label.name),
-            None,
-        );
-        return;
-    }
-    if set.flags {
-        set.mask |= u32::try_from(value).unwrap_or(0);
-    }
-    set.labels.push(Label {
-        value,
-        name: name.text,
-        params: params.and_then(|params| u16::try_from(params).ok()),
-        shown: shown.map(|text| printable(text.as_bytes()).into()),
-        doc,
-    });
-}
-
-/// Reads `gist "TEXT"`.
-fn gist(layout: &mut Layout, first: Word<'_>, rest: &[Word<'_>], errors: &mut Errors) {
-    let [word] = rest else {
-        let after = rest.get(1).map_or(first.mark, |word| word.mark);
-        errors.push(after, "expected one text in quotes after `gist`", None);
-        return;
-    };
-    let inner = word.from(1);
-    let Some(text) = inner.text.strip_suffix('"') else {
-        errors.push(word.mark, "a text without a quote at its end", None);
-        return;
+    let Ok(inner) = text.parse(quoted) else {
+        return fail(text, "a text without a quote at its end", None);
     };
     if layout.head.is_none() {
         let help = "put it into the messages that include the struct".to_owned();
-        errors.push(first.mark, "a struct cannot have a gist", Some(help));
-    } else if layout.gist.len() >= MAX_GIST {
-        errors.push(first.mark, format!("more than {MAX_GIST} lines of gist"), None);
-    } else {
-        layout.gist.push(at(inner.mark, text));
+        return fail(first, "a struct cannot have a gist", Some(help));
     }
+    if layout.gist.len() >= MAX_GIST {
+        return fail(first, format!("more than {MAX_GIST} lines of gist"), None);
+    }
+    layout.gist.push(inner.into());
+    Ok(())
 }

@@ -2,39 +2,33 @@
 //!
 //! Law: the first error in a template is reported with its position.
 
-use crate::def::lex::Word;
-use crate::def::mark::Mark;
-use crate::def::mark::Name;
+use winnow::combinator::{opt, preceded, terminated};
+use winnow::prelude::*;
+use winnow::token::{any, take_till};
+
+use crate::def::lex::{Input, Parsed, Word, fail, placed, plain_number, remainder};
 use crate::def::model::{Compare, Def, Field, Gist, GistPart, Path, Section, Test, Type, ValueFormat, When};
-use crate::def::parse::plain_number;
 use crate::def::path::PathError;
-use crate::def::suggest::{meant_in_source, suggest};
-use crate::printable;
+use crate::def::suggest::{meant_in_source, meant_or_all, suggest};
+use crate::def::syntax::Name;
+use crate::printable::first_hidden;
 
-/// An error: position, message, and optional help.
-pub(super) type Wrong = (Mark, String, Option<String>);
+/// The characters with a meaning in a template.
+const BRACKETS: [char; 4] = ['{', '}', '[', ']'];
 
-/// Compiles the template in `lines`, each of which has the mark of its first character. Returns `None` if there are no
-/// lines.
-pub(super) fn compile(lines: &[Name], def: &Def) -> Result<Option<Gist>, Wrong> {
-    let Some(first) = lines.first() else {
+/// Compiles the template in `lines`. Returns `None` if there are no lines.
+pub(super) fn compile(lines: &[Name<'_>], def: &Def) -> Parsed<Option<Gist>> {
+    if lines.is_empty() {
         return Ok(None);
-    };
+    }
     let mut template = Template {
-        word: Word {
-            text: "",
-            mark: first.mark,
-        },
         def,
         done: Vec::new(),
         open: None,
         raw: false,
     };
     for line in lines {
-        template.line(Word {
-            text: &line.text,
-            mark: line.mark,
-        })?;
+        template.line(line.word)?;
     }
     Ok(Some(Gist {
         lines: lines.iter().map(|line| line.text.clone()).collect(),
@@ -42,76 +36,62 @@ pub(super) fn compile(lines: &[Name], def: &Def) -> Result<Option<Gist>, Wrong> 
     }))
 }
 
-struct Template<'t> {
-    word: Word<'t>,
-    def: &'t Def,
+struct Template<'d, 't> {
+    def: &'d Def,
     done: Vec<Section>,
-    /// The section whose bracket is open, and the position of the bracket.
-    open: Option<(Section, usize)>,
+    /// The section whose bracket is open, and the bracket.
+    open: Option<(Section, Word<'t>)>,
     /// True after text without quotes, which nothing may follow.
     raw: bool,
 }
 
-impl<'t> Template<'t> {
-    fn line(&mut self, word: Word<'t>) -> Result<(), Wrong> {
-        self.word = word;
-        let text = word.text;
-        let clean = printable(text.as_bytes());
-        let mut chars = text.char_indices().zip(clean.chars());
-        if let Some(((at, _), _)) = chars.find(|((_, c), shown)| c != shown) {
-            return Err(self.wrong(at, "a control character"));
+impl<'d, 't> Template<'d, 't> {
+    fn line(&mut self, line: Word<'t>) -> Parsed<()> {
+        if let Some(at) = first_hidden(line.text) {
+            return fail(line.part(at, 0), "a control character", None);
         }
         if !self.done.is_empty() {
-            self.push(0, GistPart::Text(" ".into()))?;
+            self.push(line, GistPart::Text(" ".into()))?;
         }
-        let mut at = 0;
-        while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-            at += self.next(at, rest)?;
+        let mut i = line.input();
+        while !i.is_empty() {
+            self.next(&mut i)?;
         }
         match &self.open {
-            Some((_, at)) => Err(self.wrong(*at, "a `[` without a `]`")),
+            Some((_, bracket)) => fail(*bracket, "a `[` without a `]`", None),
             None => Ok(()),
         }
     }
 
-    /// Reads the next part and returns its length in bytes.
-    fn next(&mut self, at: usize, rest: &'t str) -> Result<usize, Wrong> {
-        if let Some(inner) = rest.strip_prefix('{') {
-            let end = inner
-                .find('}')
-                .ok_or_else(|| self.wrong(at, "a `{` without a `}`"))?;
-            self.value(at + 1, inner.get(..end).unwrap_or_default())?;
-            return Ok(end + 2);
+    /// Parses the next part: text, a value, or one of the brackets of a section.
+    fn next(&mut self, i: &mut Input<'t>) -> Parsed<()> {
+        if let Some(text) = opt(placed(take_till(1.., BRACKETS))).parse_next(i)? {
+            return self.push(text, GistPart::Text(text.text.into()));
         }
-        if let (Some(inner), None) = (rest.strip_prefix('['), &self.open) {
-            return Ok(1 + self.condition(at + 1, inner)?);
-        }
-        if rest.starts_with(']')
-            && let Some((section, start)) = self.open.take()
-        {
-            let fixed = |part: &GistPart| matches!(part, GistPart::Text(_));
-            if section.when == When::Present && section.parts.iter().all(fixed) {
-                return Err(self.wrong(start, "nothing in these brackets can be missing"));
+        let bracket = placed(any.take()).parse_next(i)?;
+        match (bracket.text, self.open.take()) {
+            ("{", open) => {
+                self.open = open;
+                match terminated(placed(take_till(0.., '}')), '}').parse_next(i) {
+                    Ok(value) => self.value(value),
+                    Err(_) => fail(bracket, "a `{` without a `}`", None),
+                }
             }
-            self.done.push(section);
-            return Ok(1);
+            ("[", None) => self.condition(bracket, i),
+            ("]", Some((section, start))) => {
+                let fixed = |part: &GistPart| matches!(part, GistPart::Text(_));
+                if section.when == When::Present && section.parts.iter().all(fixed) {
+                    return fail(start, "nothing in these brackets can be missing", None);
+                }
+                self.done.push(section);
+                Ok(())
+            }
+            _ => fail(bracket, format!("unexpected `{}`", bracket.text), None),
         }
-        let len = rest.find(['{', '}', '[', ']']).unwrap_or(rest.len());
-        if len == 0 {
-            let c = rest.chars().next().unwrap_or_default();
-            return Err(self.wrong(at, &format!("unexpected `{c}`")));
-        }
-        self.push(at, GistPart::Text(rest.get(..len).unwrap_or_default().into()))?;
-        Ok(len)
     }
 
-    fn push(&mut self, at: usize, part: GistPart) -> Result<(), Wrong> {
-        if self.raw {
-            return Err(self.wrong(
-                at,
-                "nothing can follow text without quotes: it would look like a part of it",
-            ));
-        }
+    fn push(&mut self, place: Word<'t>, part: GistPart) -> Parsed<()> {
+        self.check_end(place)?;
         match (&mut self.open, self.done.last_mut()) {
             (Some((open, _)), _) => open.parts.push(part),
             (None, Some(last)) if last.when == When::Always => last.parts.push(part),
@@ -123,146 +103,150 @@ impl<'t> Template<'t> {
         Ok(())
     }
 
-    /// Reads `PATH[:FORM]`.
-    fn value(&mut self, at: usize, text: &'t str) -> Result<(), Wrong> {
-        let (path, form) = text
-            .split_once(':')
-            .map_or((text, None), |(path, form)| (path, Some(form)));
-        let form_at = at + path.len() + 1;
-        let (path, field) = self.path(at, path)?;
-        let form = match form {
-            None => ValueFormat::Usual,
-            Some(name) => self.form(form_at, name)?,
+    /// Fails after text without quotes.
+    fn check_end(&self, place: Word<'t>) -> Parsed<()> {
+        if self.raw {
+            let what = "nothing can follow text without quotes: it would look like a part of it";
+            return fail(place, what, None);
+        }
+        Ok(())
+    }
+
+    /// Adds a value: `PATH[:FORM]`.
+    fn value(&mut self, value: Word<'t>) -> Parsed<()> {
+        let path = placed(take_till(0.., ':'));
+        let (name, form) = (path, opt(preceded(':', remainder))).parse_next(&mut value.input())?;
+        let (path, field) = self.path(name)?;
+        let (form, form_place) = match form {
+            None => (ValueFormat::Usual, name.from(name.text.len())),
+            Some(form) => (named_form(form)?, form),
         };
-        self.check(form_at, &path, field, form)?;
+        self.check(name, form_place, &path, field, form)?;
         if form == ValueFormat::Raw {
             // At the start of a gist it could be mistaken for the outcome of the message, which precedes the gist.
             let before = self.done.iter().filter(|section| section.when == When::Always);
             let says = |part: &GistPart| !matches!(part, GistPart::Text(text) if text.trim().is_empty());
             if !before.flat_map(|section| &section.parts).any(says) {
-                return Err(self.wrong(form_at, "text without quotes needs something before it"));
+                return fail(form_place, "text without quotes needs something before it", None);
             }
         }
-        self.push(at, GistPart::Value(path, form))?;
+        self.push(value, GistPart::Value(path, form))?;
         self.raw = form == ValueFormat::Raw;
         Ok(())
     }
 
-    fn form(&self, at: usize, name: &str) -> Result<ValueFormat, Wrong> {
-        let names = || ValueFormat::NAMES.iter().map(|(name, _)| *name);
-        let found = ValueFormat::NAMES.iter().find(|(known, _)| *known == name);
-        found.map(|(_, form)| *form).ok_or_else(|| {
-            let help = match suggest(name, names()) {
-                Some(meant) => meant_in_source(meant),
-                None => names().collect::<Vec<_>>().join(", "),
-            };
-            (self.mark(at), format!("unknown form `{name}`"), Some(help))
-        })
-    }
-
-    /// Checks that a field can be formatted in a form. `at` is the position after the path.
-    fn check(&self, at: usize, path: &Path, field: &Field, form: ValueFormat) -> Result<(), Wrong> {
-        let is_bytes = !field.is_number() && !field.is_text() && !matches!(field.ty, Type::Group { .. });
+    /// Checks that a field can be formatted in a form.
+    fn check(
+        &self,
+        name: Word<'t>,
+        form_place: Word<'t>,
+        path: &Path,
+        field: &Field,
+        form: ValueFormat,
+    ) -> Parsed<()> {
+        let is_group = matches!(field.ty, Type::Group { .. });
+        let is_bytes = !field.is_number() && !field.is_text() && !is_group;
         let wanted = match form {
             ValueFormat::Count | ValueFormat::Teams => (!path.is_list()).then_some("a list"),
-            _ if matches!(field.ty, Type::Group { .. }) => {
-                return Err(self.wrong(
-                    at - 1,
-                    &format!("`{}` is a group: name one of its parts", field.name),
-                ));
+            _ if is_group => {
+                let what = format!("`{}` is a group: name one of its parts", field.name);
+                return fail(name.from(name.text.len()), what, None);
             }
             ValueFormat::Usual => None,
             ValueFormat::Raw => (!field.is_text() || path.is_many(self.def)).then_some("one text"),
             ValueFormat::Size => (!is_bytes).then_some("raw bytes"),
             _ => (!field.is_number()).then_some("a number"),
         };
-        wanted.map_or(Ok(()), |wanted| {
-            Err(self.wrong(at, &format!("`{}` is not {wanted}", field.name)))
-        })
-    }
-
-    /// Opens a section and returns the length of its condition in bytes.
-    fn condition(&mut self, at: usize, text: &'t str) -> Result<usize, Wrong> {
-        let end = text
-            .find(['?', '{', '}', '[', ']'])
-            .filter(|end| text.get(*end..).is_some_and(|rest| rest.starts_with('?')));
-        let (when, len) = match end.and_then(|end| text.get(..end)) {
-            None => (When::Present, 0),
-            Some(condition) => (self.when(at, condition)?, condition.len() + 1),
-        };
-        if self.raw {
-            return Err(self.wrong(
-                at,
-                "nothing can follow text without quotes: it would look like a part of it",
-            ));
+        match wanted {
+            Some(wanted) => fail(form_place, format!("`{}` is not {wanted}", field.name), None),
+            None => Ok(()),
         }
-        let parts = Vec::new();
-        self.open = Some((Section { when, parts }, at - 1));
-        Ok(len)
     }
 
-    /// Reads `[!]PATH` or `PATH=VALUE`.
-    fn when(&self, at: usize, text: &'t str) -> Result<When, Wrong> {
-        if let Some(name) = text.strip_prefix('!') {
-            let (path, _) = self.path(at + 1, name)?;
+    /// Opens a section: `[`, then a condition and `?` unless it depends on its fields.
+    fn condition(&mut self, bracket: Word<'t>, i: &mut Input<'t>) -> Parsed<()> {
+        let condition = placed(take_till(0.., ['?', '{', '}', '[', ']']));
+        let when = match opt(terminated(condition, '?')).parse_next(i)? {
+            None => When::Present,
+            Some(condition) => self.when(condition)?,
+        };
+        self.check_end(bracket.from(1))?;
+        let parts = Vec::new();
+        self.open = Some((Section { when, parts }, bracket));
+        Ok(())
+    }
+
+    /// Returns the meaning of a condition: `[!]PATH` or `PATH=VALUE`.
+    fn when(&self, condition: Word<'t>) -> Parsed<When> {
+        let mut i = condition.input();
+        if opt('!').parse_next(&mut i)?.is_some() {
+            let (path, _) = self.path(remainder(&mut i)?)?;
             return Ok(When::If(path, Test::NotSet));
         }
-        let Some(end) = text.find(['=', '!', '<', '>', '&']) else {
-            let (path, _) = self.path(at, text)?;
+        let name = placed(take_till(0.., ['=', '!', '<', '>', '&'])).parse_next(&mut i)?;
+        let (path, field) = self.path(name)?;
+        let sign = remainder(&mut i)?;
+        if sign.text.is_empty() {
             return Ok(When::If(path, Test::Set));
-        };
-        let (name, rest) = text.split_at_checked(end).unwrap_or((text, ""));
-        let (path, field) = self.path(at, name)?;
-        let mark = self.mark(at + end);
-        let found = Compare::SIGNS
-            .iter()
-            .find_map(|(sign, compare)| Some((rest.strip_prefix(sign)?, *compare)));
-        let Some((value, compare)) = found else {
-            return Err((mark, "expected =, !=, <, > or &".to_owned(), None));
+        }
+        let mut signs = Compare::SIGNS.iter();
+        let Some((len, compare)) = signs.find_map(|(text, compare)| {
+            let found = sign.text.starts_with(text);
+            found.then_some((text.len(), *compare))
+        }) else {
+            return fail(sign.part(0, 1), "expected =, !=, <, > or &", None);
         };
         if !field.is_number() || path.is_many(self.def) {
-            return Err((mark, format!("`{}` is not one number", field.name), None));
+            let what = format!("`{}` is not one number", field.name);
+            return fail(sign.part(0, len), what, None);
         }
-        let label = field.set().and_then(|set| set.value(value));
-        let value = label.or_else(|| plain_number(value)).ok_or_else(|| {
+        let value = sign.from(len);
+        let label = field.set().and_then(|set| set.value(value.text));
+        let Some(number) = label.or_else(|| plain_number(value.text)) else {
             let labels = field.set().map(|set| set.labels.iter().map(|label| &*label.name));
-            let meant = labels.and_then(|labels| suggest(value, labels));
-            (
-                self.mark(at + text.len() - value.len()),
-                format!("`{}` cannot be `{value}`", field.name),
-                meant.map(meant_in_source),
-            )
-        })?;
-        Ok(When::If(path, Test::Number(compare, value)))
+            let meant = labels.and_then(|labels| suggest(value.text, labels));
+            let what = format!("`{}` cannot be `{}`", field.name, value.text);
+            return fail(value, what, meant.map(meant_in_source));
+        };
+        Ok(When::If(path, Test::Number(compare, number)))
     }
 
-    fn path(&self, at: usize, text: &str) -> Result<(Path, &'t Field), Wrong> {
-        let path = self.def.path(text).map_err(|error| {
-            let (place, help) = match &error {
-                PathError::Unknown { at, meant, known, .. } => (
-                    *at,
-                    match meant {
-                        Some(meant) => Some(meant_in_source(meant)),
-                        None if known.is_empty() => None,
-                        None => Some(known.join(", ")),
-                    },
-                ),
-                PathError::NoList { at, .. }
-                | PathError::Index { at, .. }
-                | PathError::NoParts { at, .. } => (*at, None),
-            };
-            (self.mark(at + place), error.to_string(), help)
-        })?;
-        let field = self.def.field(path.leaf());
-        let field = field.ok_or_else(|| self.wrong(at, "no such field"))?;
-        Ok((path, field))
+    fn path(&self, text: Word<'t>) -> Parsed<(Path, &'d Field)> {
+        let path = match self.def.path(text.text) {
+            Ok(path) => path,
+            Err(error) => {
+                let what = error.to_string();
+                return match error {
+                    PathError::Unknown {
+                        name,
+                        at,
+                        meant,
+                        known,
+                        ..
+                    } => {
+                        let known = (!known.is_empty()).then(|| known.join(", "));
+                        let help = meant.map(|meant| meant_in_source(&meant)).or(known);
+                        fail(text.part(at, name.len()), what, help)
+                    }
+                    PathError::NoList { at, .. }
+                    | PathError::Index { at, .. }
+                    | PathError::NoParts { at, .. } => fail(text.from(at), what, None),
+                };
+            }
+        };
+        match self.def.field(path.leaf()) {
+            Some(field) => Ok((path, field)),
+            None => fail(text, "no such field", None),
+        }
     }
+}
 
-    fn mark(&self, at: usize) -> Mark {
-        self.word.from(at).mark
+fn named_form(form: Word<'_>) -> Parsed<ValueFormat> {
+    let mut forms = ValueFormat::NAMES.iter();
+    if let Some((_, form)) = forms.find(|(known, _)| *known == form.text) {
+        return Ok(*form);
     }
-
-    fn wrong(&self, at: usize, what: &str) -> Wrong {
-        (self.mark(at), what.to_owned(), None)
-    }
+    let names = ValueFormat::NAMES.iter().map(|(name, _)| *name);
+    let help = meant_or_all(form.text, names);
+    fail(form, format!("unknown form `{}`", form.text), Some(help))
 }

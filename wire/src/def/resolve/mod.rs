@@ -11,13 +11,17 @@ mod names;
 use std::collections::BTreeMap;
 
 use super::error::Errors;
-use super::mark::Mark;
+use super::lex::Word;
 use super::model::{Class, Def, Dialect, Endpoints, Id};
 use super::syntax::{Item, Kind, Layout, Scope};
 use names::Names;
 
 /// Returns the definitions of `dialect` and the names in it.
-pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Errors) -> (Vec<Def>, Names<'i>) {
+pub(super) fn resolve<'i>(
+    dialect: Dialect,
+    items: &'i [Item<'i>],
+    errors: &mut Errors<'_>,
+) -> (Vec<Def>, Names<'i>) {
     let mut mine: Vec<&Item> = items
         .iter()
         .filter(|item| item.scope.dialects & dialect.bit() != 0)
@@ -78,11 +82,11 @@ pub(super) fn resolve<'i>(dialect: Dialect, items: &'i [Item], errors: &mut Erro
 /// The names of things other than messages, and the definitions that have them.
 #[derive(Default)]
 struct DefinedNames<'i> {
-    by: BTreeMap<(u8, &'i str), (Scope, Mark)>,
+    by: BTreeMap<(u8, &'i str), (Scope, Word<'i>)>,
 }
 
 impl<'i> DefinedNames<'i> {
-    fn check(&mut self, item: &'i Item, errors: &mut Errors) {
+    fn check(&mut self, item: &'i Item<'i>, errors: &mut Errors<'_>) {
         let space = match &item.kind {
             Kind::Const(_) => 0,
             Kind::Words(_) => 1,
@@ -91,10 +95,10 @@ impl<'i> DefinedNames<'i> {
             Kind::Layout(_) => return,
         };
         let name = &*item.name.text;
-        if let Some((scope, mark)) = self.by.insert((space, name), (item.scope, item.name.mark))
+        if let Some((scope, other)) = self.by.insert((space, name), (item.scope, item.name.word))
             && scope.rank() == item.scope.rank()
         {
-            twice(&format!("`{name}`"), item.name.mark, mark, errors);
+            twice(&format!("`{name}`"), item.name.word, other, errors);
         }
     }
 }
@@ -102,7 +106,7 @@ impl<'i> DefinedNames<'i> {
 /// The messages and objects that were not replaced.
 #[derive(Default)]
 struct Messages<'i> {
-    all: Vec<Option<(&'i Item, &'i Layout)>>,
+    all: Vec<Option<(&'i Item<'i>, &'i Layout<'i>)>>,
     by_name: BTreeMap<(Class, bool, &'i str), usize>,
     by_id: BTreeMap<(Class, IdKey), Vec<usize>>,
 }
@@ -115,29 +119,29 @@ enum IdKey {
 }
 
 impl<'i> Messages<'i> {
-    fn live(&self) -> impl Iterator<Item = (&'i Item, &'i Layout)> + '_ {
+    fn live(&self) -> impl Iterator<Item = (&'i Item<'i>, &'i Layout<'i>)> + '_ {
         self.all.iter().flatten().copied()
     }
 
-    fn add(&mut self, item: &'i Item, layout: &'i Layout, errors: &mut Errors) {
+    fn add(&mut self, item: &'i Item<'i>, layout: &'i Layout<'i>, errors: &mut Errors<'_>) {
         let Some(head) = &layout.head else { return };
-        let place = self.all.len();
+        let index = self.all.len();
         let (key, extended) = match &head.id {
             Id::Number(number) => (IdKey::Number(*number), false),
             Id::Uuid { uuid, .. } => (IdKey::Uuid(*uuid), true),
             Id::Tag(tag) => (IdKey::Tag(*tag), false),
         };
         let same_id = self.by_id.entry((head.class, key)).or_default();
-        let rivals = same_id.iter().copied().map(|rival| (rival, head.id_mark));
+        let rivals = same_id.iter().copied().map(|rival| (rival, head.id_place));
         // An extended message may have the name of a plain message: DDNet added some messages of 0.7 in this way.
         let same_name = self
             .by_name
-            .insert((head.class, extended, &item.name.text), place);
+            .insert((head.class, extended, &item.name.text), index);
         let rivals: Vec<_> = rivals
-            .chain(same_name.map(|rival| (rival, item.name.mark)))
+            .chain(same_name.map(|rival| (rival, item.name.word)))
             .collect();
-        same_id.push(place);
-        for (rival, mark) in rivals {
+        same_id.push(index);
+        for (rival, place) in rivals {
             let Some(slot) = self.all.get_mut(rival) else {
                 continue;
             };
@@ -147,16 +151,17 @@ impl<'i> Messages<'i> {
                 (head.way, ways),
                 (Endpoints::C2s, Some(Endpoints::S2c)) | (Endpoints::S2c, Some(Endpoints::C2s))
             );
-            if mark == head.id_mark && apart {
+            let is_id = place.at == head.id_place.at;
+            if is_id && apart {
                 continue;
             }
             if other.scope.rank() == item.scope.rank() {
-                let what = if mark == head.id_mark {
+                let what = if is_id {
                     "this id".to_owned()
                 } else {
                     format!("`{}`", item.name.text)
                 };
-                twice(&what, mark, other.name.mark, errors);
+                twice(&what, place, other.name.word, errors);
             }
             *slot = None;
         }
@@ -164,18 +169,11 @@ impl<'i> Messages<'i> {
     }
 }
 
-fn twice(what: &str, mark: Mark, other: Mark, errors: &mut Errors) {
-    let file = errors
-        .files
-        .get(usize::from(other.file))
-        .cloned()
-        .unwrap_or_default();
-    let message = format!(
-        "{what} is defined twice; the other definition is at {file}:{}",
-        other.line
-    );
+fn twice(what: &str, place: Word<'_>, other: Word<'_>, errors: &mut Errors<'_>) {
+    let other = errors.line_of(other.at);
+    let message = format!("{what} is defined twice; the other definition is at {other}");
     let help = "a definition replaces those in files before, and those for more protocols".to_owned();
-    errors.push(mark, message, Some(help));
+    errors.push(place, message, Some(help));
 }
 
 /// Links definitions that have the same id and are sent in opposite directions.

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use super::Out;
-use crate::def::mark::Name;
+use crate::def::lex::{Word, plain_number};
 use crate::def::model::{Default, Secrecy, Type, Words};
-use crate::def::parse::plain_number;
 use crate::def::syntax::{Bound, RawField, RawSecrecy};
 
-impl Out<'_, '_> {
-    pub(super) fn range(&mut self, raw: &RawField, ty: &Type) -> Option<(i64, i64)> {
+impl Out<'_, '_, '_> {
+    pub(super) fn range(&mut self, raw: &RawField<'_>, ty: &Type) -> Option<(i64, i64)> {
         let (low, high) = match ty {
             Type::Bool => (0, 1),
             Type::U8 => (0, 0xff),
@@ -18,7 +17,7 @@ impl Out<'_, '_> {
             Type::Decimal => (i64::MIN, i64::MAX),
             _ => (i64::from(i32::MIN), i64::from(i32::MAX)),
         };
-        let Some((from, to, mark)) = &raw.bounds.range else {
+        let Some((from, to, place)) = &raw.bounds.range else {
             let labels = || labels(ty);
             let hull = labels().min().zip(labels().max());
             return Some(hull.unwrap_or((low, high)));
@@ -31,22 +30,22 @@ impl Out<'_, '_> {
         ) || matches!(ty, Type::Decimal | Type::U8 | Type::Be16 | Type::Be32);
         if !countable {
             let message = format!("`{}` has no range", raw.ty.name.text);
-            self.errors.push_about(&raw.ty.name, *mark, message, None);
+            self.errors.push_about(raw.ty.name, *place, message, None);
         } else if min > max || min < low || max > high {
             self.errors
-                .push(*mark, format!("expected a range within {low}..{high}"), None);
+                .push(*place, format!("expected a range within {low}..{high}"), None);
         }
         Some((min, max))
     }
 
-    pub(super) fn bound(&mut self, bound: &Bound, open: i64) -> Option<i64> {
+    pub(super) fn bound(&mut self, bound: &Bound<'_>, open: i64) -> Option<i64> {
         match bound {
             Bound::Open => Some(open),
             Bound::Int(value) => Some(*value),
             Bound::Const(name) => {
-                let value = self.names.consts.get(&*name.text).copied();
+                let value = self.names.consts.get(name.text).copied();
                 if value.is_none() {
-                    self.unknown(name, "constant", self.names.consts.keys().copied());
+                    self.unknown(*name, "constant", self.names.consts.keys().copied());
                 }
                 value
             }
@@ -55,13 +54,13 @@ impl Out<'_, '_> {
 
     /// Returns the default. `Some(None)` if there is none, `None` if it is wrong.
     #[expect(clippy::option_option, reason = "none and wrong are two things")]
-    pub(super) fn default(&mut self, raw: &RawField, ty: &Type) -> Option<Option<Default>> {
+    pub(super) fn default(&mut self, raw: &RawField<'_>, ty: &Type) -> Option<Option<Default>> {
         let Some(default) = &raw.default else {
             return Some(None);
         };
-        let text = &*default.text;
+        let text = default.text;
         let value = match ty {
-            Type::Text(_) | Type::Packed(_) => Some(Default::Text(default.text.clone())),
+            Type::Text(_) | Type::Packed(_) => Some(Default::Text(text.into())),
             Type::Enum(set) | Type::Flags(set) => {
                 set.value(text).or_else(|| text.parse().ok()).map(Default::Int)
             }
@@ -75,26 +74,23 @@ impl Out<'_, '_> {
         };
         if value.is_none() {
             let message = format!("`{}` cannot be `{text}`", raw.ty.name.text);
-            self.errors.push_about(&raw.ty.name, default.mark, message, None);
+            self.errors.push_about(raw.ty.name, *default, message, None);
             return None;
         }
         Some(value)
     }
 
-    pub(super) fn secrecy(&mut self, raw: &RawSecrecy, parent: Option<u16>) -> Option<Secrecy> {
+    pub(super) fn secrecy(&mut self, raw: &RawSecrecy<'_>, parent: Option<u16>) -> Option<Secrecy> {
         Some(match raw {
             RawSecrecy::Open => Secrecy::Open,
             RawSecrecy::Secret => Secrecy::Secret,
-            RawSecrecy::After(words) => Secrecy::After(self.words(words)?),
-            RawSecrecy::Command(words) => Secrecy::Command(self.words(words)?),
+            RawSecrecy::After(words) => Secrecy::After(self.words(*words)?),
+            RawSecrecy::Command(words) => Secrecy::Command(self.words(*words)?),
             RawSecrecy::With(field, words) => {
-                let words = self.words(words)?;
-                let Some((at, _)) = self.named(&field.text, parent) else {
-                    self.errors.push(
-                        field.mark,
-                        format!("no field `{}` before this one", field.text),
-                        None,
-                    );
+                let words = self.words(*words)?;
+                let Some((at, _)) = self.named(field.text, parent) else {
+                    self.errors
+                        .push(*field, format!("no field `{}` before this one", field.text), None);
                     return None;
                 };
                 Secrecy::With(at, words)
@@ -102,8 +98,8 @@ impl Out<'_, '_> {
         })
     }
 
-    pub(super) fn words(&mut self, name: &Name) -> Option<Arc<Words>> {
-        let words = self.names.words.get(&*name.text).map(|words| Arc::clone(words));
+    pub(super) fn words(&mut self, name: Word<'_>) -> Option<Arc<Words>> {
+        let words = self.names.words.get(name.text).map(|words| Arc::clone(words));
         if words.is_none() {
             self.unknown(name, "words", self.names.words.keys().copied());
         }

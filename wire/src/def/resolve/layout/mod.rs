@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::gist;
 use super::names::Names;
 use crate::def::error::Errors;
-use crate::def::mark::Name;
+use crate::def::lex::Word;
 use crate::def::model::{Bounds, Class, Def, Field, Id, Len, Place, Repeat, Set, Size, Type};
 use crate::def::suggest::{meant_in_source, suggest};
 use crate::def::syntax::{Builtin, Head, Item, Layout, Member, RawField, RawLen, RawRepeat};
@@ -18,7 +18,12 @@ const MAX_FIELDS: usize = 1024;
 /// The maximum depth of structs inside structs.
 const MAX_DEPTH: usize = 8;
 
-pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut Errors) -> Option<Def> {
+pub(super) fn def(
+    item: &Item<'_>,
+    layout: &Layout<'_>,
+    names: &Names<'_>,
+    errors: &mut Errors<'_>,
+) -> Option<Def> {
     let head = layout.head.as_ref()?;
     let mut out = Out {
         names,
@@ -48,26 +53,28 @@ pub(super) fn def(item: &Item, layout: &Layout, names: &Names<'_>, errors: &mut 
         Ok(gist) => def.gist = gist,
         // If a user's enum or struct does not fit a built-in gist, the gist is dropped without an error.
         Err(_) if item.scope.level < names.level => {}
-        Err((mark, message, help)) => errors.push(mark, message, help),
+        Err(failure) => {
+            errors.accept::<()>(Err(failure));
+        }
     }
     Some(def)
 }
 
-struct Out<'a, 'i> {
+struct Out<'a, 'i, 'e> {
     names: &'a Names<'i>,
     class: Class,
     fields: Vec<Field>,
-    errors: &'a mut Errors,
+    errors: &'a mut Errors<'e>,
 }
 
-impl<'i> Out<'_, 'i> {
-    fn members(&mut self, layout: &Layout, parent: Option<u16>, depth: usize) {
+impl<'i> Out<'_, 'i, '_> {
+    fn members(&mut self, layout: &Layout<'_>, parent: Option<u16>, depth: usize) {
         for member in &layout.members {
             match member {
-                Member::Include(name) => match self.layout(name) {
+                Member::Include(name) => match self.layout(name.text) {
                     Some(part) if depth < MAX_DEPTH => self.members(part, parent, depth + 1),
-                    Some(_) => self.errors.push(name.mark, "structs nested too deep", None),
-                    None => self.unknown_struct(name),
+                    Some(_) => self.errors.push(*name, "structs nested too deep", None),
+                    None => self.unknown_struct(*name),
                 },
                 Member::Field(raw) => self.field(raw, parent, depth),
             }
@@ -78,16 +85,16 @@ impl<'i> Out<'_, 'i> {
         }
     }
 
-    fn field(&mut self, raw: &RawField, parent: Option<u16>, depth: usize) {
-        let mark = raw.name.mark;
+    fn field(&mut self, raw: &RawField<'_>, parent: Option<u16>, depth: usize) {
+        let place = raw.name.word;
         if self.fields.len() >= MAX_FIELDS {
             self.errors
-                .push(mark, format!("more than {MAX_FIELDS} fields in a message"), None);
+                .push(place, format!("more than {MAX_FIELDS} fields in a message"), None);
             return;
         }
         if self.named(&raw.name.text, parent).is_some() {
             self.errors
-                .push(mark, format!("duplicate field `{}`", raw.name.text), None);
+                .push(place, format!("duplicate field `{}`", raw.name.text), None);
             return;
         }
         let Some(field) = self.resolved(raw, parent) else {
@@ -97,13 +104,11 @@ impl<'i> Out<'_, 'i> {
         let group = matches!(field.ty, Type::Group { .. });
         self.fields.push(field);
         if group {
-            match self.layout(&raw.ty.name) {
+            match self.layout(raw.ty.name.text) {
                 Some(part) if depth < MAX_DEPTH => {
                     self.members(part, u16::try_from(at).ok(), depth + 1);
                 }
-                _ => self
-                    .errors
-                    .push(raw.ty.name.mark, "structs nested too deep", None),
+                _ => self.errors.push(raw.ty.name, "structs nested too deep", None),
             }
         }
         let end = u16::try_from(self.fields.len()).unwrap_or(u16::MAX);
@@ -112,18 +117,18 @@ impl<'i> Out<'_, 'i> {
         }
     }
 
-    fn resolved(&mut self, raw: &RawField, parent: Option<u16>) -> Option<Field> {
+    fn resolved(&mut self, raw: &RawField<'_>, parent: Option<u16>) -> Option<Field> {
         let ty = self.ty(raw, parent)?;
         let repeat = match &raw.repeat {
             RawRepeat::One => Repeat::One,
             RawRepeat::Fixed(count) => Repeat::Fixed(*count),
-            RawRepeat::Field(name) => Repeat::Field(self.counter(name, parent)?),
-            RawRepeat::Params(name) => Repeat::Params(self.counter(name, parent)?),
+            RawRepeat::Field(name) => Repeat::Field(self.counter(*name, parent)?),
+            RawRepeat::Params(name) => Repeat::Params(self.counter(*name, parent)?),
             RawRepeat::Rest => Repeat::Rest,
         };
         if self.class == Class::Object && !matches!(repeat, Repeat::One | Repeat::Fixed(_)) {
             self.errors
-                .push(raw.name.mark, "a snapshot object always has the same size", None);
+                .push(raw.name.word, "a snapshot object always has the same size", None);
         }
         let (min, max) = self.range(raw, &ty)?;
         let secrecy = self.secrecy(&raw.secrecy, parent)?;
@@ -149,17 +154,17 @@ impl<'i> Out<'_, 'i> {
         })
     }
 
-    fn ty(&mut self, raw: &RawField, parent: Option<u16>) -> Option<Type> {
-        let name = &raw.ty.name;
+    fn ty(&mut self, raw: &RawField<'_>, parent: Option<u16>) -> Option<Type> {
+        let name = raw.ty.name;
         let ty = match raw.ty.builtin {
             Some(builtin) => self.builtin(builtin, raw, parent)?,
-            None => match (self.set(raw), self.layout(name)) {
+            None => match (self.set(raw), self.layout(name.text)) {
                 (Some(set), _) if set.flags => Type::Flags(Arc::clone(set)),
                 (Some(set), _) => Type::Enum(Arc::clone(set)),
                 (None, Some(_)) => Type::Group {
-                    name: name.text.clone(),
+                    name: name.text.into(),
                     bytes: match &raw.ty.bytes {
-                        Some(name) => Some(self.counter(name, parent)?),
+                        Some(name) => Some(self.counter(*name, parent)?),
                         None => None,
                     },
                 },
@@ -176,7 +181,7 @@ impl<'i> Out<'_, 'i> {
         };
         if !fits {
             let message = format!("a snapshot object has no `{}`", name.text);
-            self.errors.push_about(name, name.mark, message, None);
+            self.errors.push_about(name, name, message, None);
         }
         let (is_raw, is_text) = (matches!(ty, Type::Raw(..)), matches!(ty, Type::Text(_)));
         let (is_packed, is_group) = (matches!(ty, Type::Packed(_)), matches!(ty, Type::Group { .. }));
@@ -195,12 +200,12 @@ impl<'i> Out<'_, 'i> {
         for (_, attribute, owner) in misplaced.into_iter().filter(|(wrong, ..)| *wrong) {
             let help = Some(format!("only {owner}"));
             let message = format!("`{}` has no `{attribute}`", name.text);
-            self.errors.push_about(name, name.mark, message, help);
+            self.errors.push_about(name, name, message, help);
         }
         Some(ty)
     }
 
-    fn builtin(&mut self, builtin: Builtin, raw: &RawField, parent: Option<u16>) -> Option<Type> {
+    fn builtin(&mut self, builtin: Builtin, raw: &RawField<'_>, parent: Option<u16>) -> Option<Type> {
         Some(match builtin {
             Builtin::Int => Type::Int,
             Builtin::Bool => Type::Bool,
@@ -218,18 +223,18 @@ impl<'i> Out<'_, 'i> {
             Builtin::Packed => match raw.ty.ints {
                 Some(ints) => Type::Packed(ints),
                 None => {
-                    self.errors.push(raw.ty.name.mark, "`twstr` needs `ints=N`", None);
+                    self.errors.push(raw.ty.name, "`twstr` needs `ints=N`", None);
                     return None;
                 }
             },
             Builtin::Raw => {
                 let len = match &raw.ty.len {
                     Some(RawLen::Fixed(len)) => Len::Fixed(*len),
-                    Some(RawLen::Field(name)) => Len::Field(self.counter(name, parent)?),
+                    Some(RawLen::Field(name)) => Len::Field(self.counter(*name, parent)?),
                     Some(RawLen::Rest) => Len::Rest,
                     None => {
                         let help = Some("len=N, len=FIELD or rest".to_owned());
-                        self.errors.push(raw.ty.name.mark, "`raw` needs a length", help);
+                        self.errors.push(raw.ty.name, "`raw` needs a length", help);
                         return None;
                     }
                 };
@@ -239,14 +244,14 @@ impl<'i> Out<'_, 'i> {
     }
 
     /// Returns the number field `name` that precedes this field, in the same group or in a surrounding group.
-    fn counter(&mut self, name: &Name, parent: Option<u16>) -> Option<u16> {
+    fn counter(&mut self, name: Word<'_>, parent: Option<u16>) -> Option<u16> {
         let mut level = parent;
         loop {
-            if let Some((at, field)) = self.named(&name.text, level) {
+            if let Some((at, field)) = self.named(name.text, level) {
                 let good = field.is_number() && !field.is_list();
                 if !good {
                     self.errors
-                        .push(name.mark, format!("`{}` is not a single number", name.text), None);
+                        .push(name, format!("`{}` is not a single number", name.text), None);
                 }
                 return good.then_some(at);
             }
@@ -265,9 +270,9 @@ impl<'i> Out<'_, 'i> {
             .iter()
             .filter(|field| field.is_number())
             .map(|field| &*field.name);
-        let meant = suggest(&name.text, before).map(meant_in_source);
+        let meant = suggest(name.text, before).map(meant_in_source);
         self.errors.push(
-            name.mark,
+            name,
             format!("no number `{}` before this field", name.text),
             meant,
         );
@@ -279,23 +284,23 @@ impl<'i> Out<'_, 'i> {
         fields.find(|(_, field)| field.place.parent == parent && *field.name == *name)
     }
 
-    fn layout(&self, name: &Name) -> Option<&'i Layout> {
+    fn layout(&self, name: &str) -> Option<&'i Layout<'i>> {
         self.names
             .structs
-            .get(&*name.text)
-            .or_else(|| self.names.objects.get(&*name.text))
+            .get(name)
+            .or_else(|| self.names.objects.get(name))
             .copied()
     }
 
     /// Returns the enum or flags of a field; `None` if the field states a size and an object has that name.
-    fn set(&self, raw: &RawField) -> Option<&'i Arc<Set>> {
-        let object = raw.ty.bytes.is_some() && self.layout(&raw.ty.name).is_some();
-        let set = self.names.sets.get(&*raw.ty.name.text).copied();
+    fn set(&self, raw: &RawField<'_>) -> Option<&'i Arc<Set>> {
+        let object = raw.ty.bytes.is_some() && self.layout(raw.ty.name.text).is_some();
+        let set = self.names.sets.get(raw.ty.name.text).copied();
         set.filter(|_| !object)
     }
 }
 
-fn size(head: &Head, fields: &[Field]) -> Size {
+fn size(head: &Head<'_>, fields: &[Field]) -> Size {
     let (mut full, mut least) = (0u32, None);
     let mut repeats: Vec<(u16, u32)> = Vec::new();
     for (at, field) in (0u16..).zip(fields) {
