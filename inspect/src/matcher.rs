@@ -12,7 +12,7 @@ use teetap_rules::{
 };
 use teetap_wire::{
     Dir, Proto,
-    def::{Decoded, Def, Gist, Registry},
+    def::{Decoded, Def, Registry},
 };
 
 /// A filter with its memory.
@@ -61,8 +61,8 @@ impl Matcher {
 
     /// Returns true if a message that names players can match.
     pub(crate) fn may_show_players(&self, registry: &Registry) -> bool {
-        let names = |_, _, def: &Def| def.gist.as_ref().is_some_and(Gist::names_players);
-        self.filter.may_match(registry, names)
+        self.filter
+            .may_match(registry, |_, _, def: &Def| def.names_players())
     }
 
     /// Returns true if the filter depends on player names.

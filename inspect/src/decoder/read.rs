@@ -5,7 +5,7 @@ use std::sync::Arc;
 use teetap_rules::{context::MessageView, eval::Lazy};
 use teetap_wire::{
     Code, Note, Notes, Property,
-    def::{Class, Decoded, Def, Gist, Record, Registry},
+    def::{Class, Decoded, Def, Record, Registry},
 };
 
 use super::Decoder;
@@ -63,7 +63,7 @@ impl Decoder {
             message.ranges.records = start..records.len();
             add_notes(message, notes, view);
             message.notes.extend(context.notes().iter());
-            if self.demand.gists && message.def.is_some_and(names_players) {
+            if self.demand.gists && message.def.is_some_and(Def::names_players) {
                 message.players = Some(Arc::clone(&context.known().players));
             }
             if let Some(snapshot) = self.snapshots.retained(context) {
@@ -121,8 +121,4 @@ fn read_unknown(
             buffer.message(registry, view.proto, view.dir, view.data)
         }
     }
-}
-
-fn names_players(def: &Def) -> bool {
-    def.gist.as_ref().is_some_and(Gist::names_players)
 }

@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use winnow::ascii::digit1;
 use winnow::combinator::{alt, delimited, eof, fill, not, opt, preceded, terminated};
-use winnow::error::ParserError;
+use winnow::error::{EmptyError, ParserError};
 use winnow::prelude::*;
 use winnow::stream::{AsChar, LocatingSlice, Location, Stateful};
-use winnow::token::{one_of, rest, take_till, take_while};
+use winnow::token::{one_of, rest, take_till, take_until, take_while};
 
 /// The maximum length of a name in bytes.
 const MAX_NAME: usize = 64;
@@ -128,14 +128,54 @@ pub(super) fn remainder<'t>(i: &mut Input<'t>) -> Parsed<Word<'t>> {
     placed(rest).parse_next(i)
 }
 
-fn blank(i: &mut Input<'_>) -> Parsed<()> {
-    take_while(0.., char::is_whitespace).void().parse_next(i)
+/// Parses a line. Returns it without the characters that end it. Backtracks at the end of the file.
+pub(super) fn line<'t>(i: &mut Input<'t>) -> Parsed<Word<'t>> {
+    let ended = terminated(placed(take_until(0.., '\n')), '\n').map(|line: Word<'t>| {
+        match line.text.strip_suffix('\r') {
+            Some(text) => Word { text, ..line },
+            None => line,
+        }
+    });
+    let last = placed(rest.verify(|text: &str| !text.is_empty()));
+    alt((ended, last)).parse_next(i)
+}
+
+/// Skips blanks. Returns the next byte; `None` at the end.
+fn blank(i: &mut Input<'_>) -> Parsed<Option<u8>> {
+    // Most blanks are ASCII, and bytes are compared faster than characters.
+    let len = prefix(i, |byte| matches!(byte, b' ' | b'\t'));
+    i.next_slice(len);
+    let next = i.peek_finish().bytes().next();
+    if next.is_some_and(|next| !next.is_ascii_graphic()) {
+        take_while(0.., char::is_whitespace).void().parse_next(i)?;
+        return Ok(i.peek_finish().bytes().next());
+    }
+    Ok(next)
+}
+
+/// Parses a word without regard to quotes.
+fn plain<'t>(i: &mut Input<'t>) -> Parsed<&'t str> {
+    let len = prefix(i, |byte| byte.is_ascii_graphic());
+    let is_whole = matches!(i.peek_finish().as_bytes().get(len), None | Some(b' '));
+    if len > 0 && is_whole {
+        return Ok(i.next_slice(len));
+    }
+    take_till(1.., char::is_whitespace).parse_next(i)
+}
+
+/// Returns the number of bytes before the first that is not `wanted`.
+fn prefix(i: &Input<'_>, wanted: impl Fn(u8) -> bool) -> usize {
+    let text = i.peek_finish();
+    text.bytes().position(|byte| !wanted(byte)).unwrap_or(text.len())
 }
 
 /// Parses the next word of a line and the blanks before it. Backtracks at a comment and at the end of the line.
 pub(super) fn word<'t>(i: &mut Input<'t>) -> Parsed<Word<'t>> {
-    let plain = preceded(not('#'), take_till(1.., char::is_whitespace));
-    preceded(blank, placed(alt((quoted.take(), plain)))).parse_next(i)
+    match blank(i)? {
+        Some(b'#') => Err(Failure(None)),
+        Some(b'"') => placed(alt((quoted.take(), plain))).parse_next(i),
+        _ => placed(plain).parse_next(i),
+    }
 }
 
 /// Parses exactly this number of words up to the end of the line or to a comment.
@@ -159,13 +199,17 @@ pub(super) fn key_value<'t>(word: Word<'t>) -> Parsed<(&'t str, Word<'t>)> {
 
 /// Parses a text in quotes. Returns it without the quotes.
 pub(super) fn quoted<'t>(i: &mut Input<'t>) -> Parsed<Word<'t>> {
-    delimited('"', placed(take_till(0.., '"')), '"').parse_next(i)
+    delimited('"', placed(take_until(0.., '"')), '"').parse_next(i)
 }
 
 /// Returns the word if it is a name in snake case.
 pub(super) fn name<'t>(word: Word<'t>) -> Parsed<Word<'t>> {
-    let snake = (one_of('a'..='z'), take_while(0.., ('a'..='z', '0'..='9', '_')));
-    if word.text.len() > MAX_NAME || word.parse(snake.void()).is_err() {
+    let snake = (
+        one_of(b'a'..=b'z'),
+        take_while(0.., (b'a'..=b'z', b'0'..=b'9', b'_')),
+        eof::<_, EmptyError>,
+    );
+    if word.text.len() > MAX_NAME || snake.void().parse_next(&mut word.text.as_bytes()).is_err() {
         let help = "a name is lower case letters, digits and `_`".to_owned();
         return fail(word, format!("invalid name `{}`", word.shown()), Some(help));
     }

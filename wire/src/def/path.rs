@@ -80,7 +80,8 @@ impl Def {
     /// # Errors
     /// Returns the first error with its offset.
     pub fn path(&self, text: &str) -> Result<Path, PathError> {
-        let mut steps = Vec::new();
+        // Few paths have more parts.
+        let mut steps = Vec::with_capacity(2);
         let (mut parent, mut at, mut leaf) = (None, 0, None);
         for part in text.split('.') {
             if let Some((_, field)) =

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::error::{DefError, Errors};
 use super::lex::Word;
@@ -55,10 +55,10 @@ struct Table {
     /// The definitions by class and number; [`NONE`] if there is no definition.
     small: [[u16; SMALL]; Class::ALL.len()],
     large: BTreeMap<(Class, i32), u16>,
-    uuids: Vec<([u8; 16], Class, u16)>,
-    tags: Vec<([u8; 4], u16)>,
-    /// The definitions by folded name, sorted.
-    names: Vec<(Box<str>, u16)>,
+    uuids: BTreeMap<([u8; 16], Class), u16>,
+    tags: BTreeMap<[u8; 4], u16>,
+    /// The definitions by folded name, sorted. Created when a definition is first looked up by name.
+    names: OnceLock<Vec<(String, u16)>>,
     sets: BTreeMap<Arc<str>, Arc<Set>>,
 }
 
@@ -118,8 +118,9 @@ impl Registry {
             parse::parse(name, text, 1, &mut items, &mut errors);
         }
         object(&items, objection, &mut errors);
+        let items_by_rank = resolve::by_rank(&items);
         let mut resolved = |dialect| {
-            let (defs, names) = resolve::resolve(dialect, &items, &mut errors);
+            let (defs, names) = resolve::resolve(dialect, &items_by_rank, &mut errors);
             let sets = names
                 .sets
                 .values()
@@ -208,8 +209,7 @@ impl Registry {
     pub fn connless(&self, proto: Proto, data: &[u8]) -> Option<&Def> {
         let tag: &[u8; 4] = data.strip_prefix(&[0xff; 4])?.first_chunk()?;
         let table = self.table(proto);
-        let found = table.tags.iter().find(|(known, _)| known == tag);
-        table.def(found?.1)
+        table.def(*table.tags.get(tag)?)
     }
 
     /// Returns the definition of a snapshot object by its type.
@@ -236,9 +236,10 @@ impl Registry {
         name: &str,
     ) -> impl Iterator<Item = &'r Def> + use<'r> {
         let table = self.table(proto);
+        let names = table.names.get_or_init(|| names(&table.defs));
         let name = fold(name);
-        let start = table.names.partition_point(|(known, _)| **known < *name);
-        let names = table.names.get(start..).unwrap_or_default().iter();
+        let start = names.partition_point(|(known, _)| **known < *name);
+        let names = names.get(start..).unwrap_or_default().iter();
         let found = names.take_while(move |(known, _)| **known == *name);
         found
             .filter_map(|(_, at)| table.def(*at))
@@ -317,45 +318,45 @@ impl Table {
             defs: Vec::new(),
             small: [[NONE; SMALL]; Class::ALL.len()],
             large: BTreeMap::new(),
-            uuids: Vec::new(),
-            tags: Vec::new(),
-            names: Vec::new(),
+            uuids: BTreeMap::new(),
+            tags: BTreeMap::new(),
+            names: OnceLock::new(),
             sets,
         };
+        let mut twins = Vec::new();
         for (at, def) in (0u16..NONE).zip(&defs) {
-            match &def.id {
-                Id::Number(number) => table.add_number(def.class, *number, at),
-                Id::Uuid { uuid, .. } => table.uuids.push((*uuid, def.class, at)),
-                Id::Tag(tag) => table.tags.push((*tag, at)),
-            }
-            let names = std::iter::once(&def.name).chain(&def.aliases);
-            table.names.extend(names.map(|name| (fold(name).into(), at)));
+            let first = table.add_id(def, at);
+            twins.extend(first.map(|first| (first, at)));
         }
-        // Of two definitions that differ in direction, the first leads to the other.
-        table.uuids.sort_unstable();
-        let extended = |at: u16| {
-            defs.get(usize::from(at))
-                .is_some_and(|def| matches!(def.id, Id::Uuid { .. }))
-        };
-        table
-            .names
-            .sort_by(|(one, a), (two, b)| (one, extended(*a), a).cmp(&(two, extended(*b), b)));
-        table.names.dedup();
         table.defs = defs;
+        // Of two definitions that differ in direction, the first leads to the other.
+        for (first, twin) in twins {
+            if let Some(def) = table.defs.get_mut(usize::from(first)) {
+                def.twin = Some(twin);
+            }
+        }
         table
     }
 
-    fn add_number(&mut self, class: Class, number: i32, at: u16) {
-        let small = usize::try_from(number)
-            .ok()
-            .and_then(|number| self.small.get_mut(class as usize)?.get_mut(number));
-        match small {
-            Some(slot) if *slot == NONE => *slot = at,
-            Some(_) => {}
-            None => {
-                self.large.entry((class, number)).or_insert(at);
+    /// Adds a definition to the index of ids. Returns the first definition with the same id, if there is one, instead.
+    fn add_id(&mut self, def: &Def, at: u16) -> Option<u16> {
+        let first = match &def.id {
+            Id::Number(number) => {
+                let class = self.small.get_mut(def.class as usize);
+                let small = usize::try_from(*number).ok();
+                match class.zip(small).and_then(|(class, number)| class.get_mut(number)) {
+                    Some(slot) if *slot == NONE => {
+                        *slot = at;
+                        at
+                    }
+                    Some(slot) => *slot,
+                    None => *self.large.entry((def.class, *number)).or_insert(at),
+                }
             }
-        }
+            Id::Uuid { uuid, .. } => *self.uuids.entry((*uuid, def.class)).or_insert(at),
+            Id::Tag(tag) => *self.tags.entry(*tag).or_insert(at),
+        };
+        Some(first).filter(|first| *first != at)
     }
 
     fn number(&self, class: Class, number: i32) -> Option<u16> {
@@ -369,11 +370,7 @@ impl Table {
     }
 
     fn uuid(&self, class: Class, uuid: &[u8; 16]) -> Option<u16> {
-        let start = self
-            .uuids
-            .partition_point(|(known, of, _)| (known, *of) < (uuid, class));
-        let found = self.uuids.get(start)?;
-        (found.0 == *uuid && found.1 == class).then_some(found.2)
+        self.uuids.get(&(*uuid, class)).copied()
     }
 
     fn def(&self, at: u16) -> Option<&Def> {
@@ -410,6 +407,9 @@ fn adopt_attributes(defs: &mut [Def], builtin: &[Def]) {
 /// Sets the DDNet limit of text fields to the limit in DDNet's definition of the same field.
 fn adopt_limits(defs: &mut [Def], ddnet: &[Def]) {
     for def in defs {
+        if !def.fields.iter().any(Field::is_text) {
+            continue;
+        }
         let Some(same) = ddnet
             .iter()
             .find(|other| other.class == def.class && other.name == def.name)
@@ -462,6 +462,22 @@ fn replacing<'t>(items: &[Item<'t>]) -> Vec<Word<'t>> {
     replacing
 }
 
+/// Returns the folded names of definitions with their indexes, sorted.
+fn names(defs: &[Def]) -> Vec<(String, u16)> {
+    let mut names = Vec::with_capacity(defs.len());
+    for (at, def) in (0u16..NONE).zip(defs) {
+        let own = std::iter::once(&def.name).chain(&def.aliases);
+        names.extend(own.map(|name| (fold(name), at)));
+    }
+    let is_extended = |at: u16| {
+        let def = defs.get(usize::from(at));
+        def.is_some_and(|def| matches!(def.id, Id::Uuid { .. }))
+    };
+    names.sort_unstable_by(|(one, a), (two, b)| (one, is_extended(*a), a).cmp(&(two, is_extended(*b), b)));
+    names.dedup();
+    names
+}
+
 /// Normalizes a name: lower case, without the prefixes of the games' sources, and without `_`.
 fn fold(name: &str) -> String {
     const PREFIXES: [&str; 9] = [
@@ -475,10 +491,14 @@ fn fold(name: &str) -> String {
         "net_ctrlmsg_",
         "cnetmsgtype_",
     ];
-    let lower = name.to_lowercase();
-    let bare = PREFIXES
-        .iter()
-        .find_map(|prefix| lower.strip_prefix(prefix))
-        .unwrap_or(&lower);
-    bare.replace('_', "")
+    let lower = if name.is_ascii() {
+        name.to_ascii_lowercase()
+    } else {
+        name.to_lowercase()
+    };
+    let mut prefixes = PREFIXES.iter();
+    let bare = prefixes.find_map(|prefix| lower.strip_prefix(prefix));
+    let mut folded = bare.unwrap_or(&lower).to_owned();
+    folded.retain(|c| c != '_');
+    folded
 }

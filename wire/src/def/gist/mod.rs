@@ -20,8 +20,10 @@ mod line;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::lex::Word;
 use super::model::{Compare, Def, Field, GistPart, Label, Path, Section, Test, Type, ValueFormat, When};
 use super::record::{Record, Records, Source, Value};
+use super::resolve::compile;
 use super::secret::{HIDDEN, Secrets};
 use super::show::{bytes_text, flag_names, number};
 use line::{GistLine, clock, quoted, raw};
@@ -50,7 +52,7 @@ impl Records<'_> {
         look: GistStyle,
         name_of: &dyn Fn(i64) -> Option<&'n [u8]>,
     ) -> Option<String> {
-        let gist = def.gist.as_ref()?;
+        let sections = def.sections()?;
         let mut render = Render {
             decoded: self,
             def,
@@ -60,10 +62,28 @@ impl Records<'_> {
             out: GistLine::new(look.line),
             last: false,
         };
-        for (at, section) in (1..).zip(&gist.sections) {
-            render.section(section, at == gist.sections.len())?;
+        for (at, section) in (1..).zip(sections) {
+            render.section(section, at == sections.len())?;
         }
         Some(render.out.finish())
+    }
+}
+
+impl Def {
+    /// Returns the compiled template of its gist. `None` if it has no template.
+    fn sections(&self) -> Option<&[Section]> {
+        let gist = self.gist.as_ref()?;
+        let lines = gist.lines().map(|text| Word { text, at: 0 });
+        let sections = || compile(lines, self).unwrap_or_default();
+        Some(gist.sections.get_or_init(sections))
+    }
+
+    /// Returns true if its gist shows names of players.
+    #[must_use]
+    pub fn names_players(&self) -> bool {
+        let sections = self.sections().into_iter().flatten();
+        let mut parts = sections.flat_map(|section| &section.parts);
+        parts.any(|part| matches!(part, GistPart::Value(_, ValueFormat::Player)))
     }
 }
 

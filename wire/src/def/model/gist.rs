@@ -1,27 +1,33 @@
 //! The template of a gist.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::path::Path;
 
 /// The template of a message.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Gist {
     pub(in crate::def) lines: Vec<Arc<str>>,
-    pub(in crate::def) sections: Vec<Section>,
+    /// The compiled lines. Empty until a message is shown if they are known to be right.
+    pub(in crate::def) sections: OnceLock<Vec<Section>>,
 }
 
 impl Gist {
+    /// Creates a template that is not compiled.
+    pub(in crate::def) const fn new(lines: Vec<Arc<str>>) -> Self {
+        let sections = OnceLock::new();
+        Self { lines, sections }
+    }
+
     /// Returns the lines as written.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|line| &**line)
     }
+}
 
-    /// Returns true if it shows names of players.
-    #[must_use]
-    pub fn names_players(&self) -> bool {
-        let mut parts = self.sections.iter().flat_map(|section| &section.parts);
-        parts.any(|part| matches!(part, GistPart::Value(_, ValueFormat::Player)))
+impl PartialEq for Gist {
+    fn eq(&self, other: &Self) -> bool {
+        self.lines == other.lines
     }
 }
 

@@ -13,8 +13,8 @@ use winnow::Parser as _;
 use winnow::combinator::peek;
 
 use super::error::Errors;
-use super::lex::{Input, Parsed, Word, comment, fail, name, number_within, quoted, word, words};
-use super::model::{Dialect, Set, Words};
+use super::lex::{self, Input, Parsed, Word, comment, fail, name, number_within, quoted, word, words};
+use super::model::{Dialect, Label, Set, Words};
 use super::suggest::meant_or_all;
 use super::syntax::{Item, Kind, Layout, Member, Name, Scope};
 #[cfg(test)]
@@ -47,7 +47,7 @@ pub(super) fn parse<'t>(
     items: &mut Vec<Item<'t>>,
     errors: &mut Errors<'t>,
 ) {
-    let mut at = errors.file(name, text);
+    let at = errors.file(name, text);
     if text.len() > MAX_TEXT {
         errors.push(
             Word { text: "", at },
@@ -61,13 +61,11 @@ pub(super) fn parse<'t>(
         errors,
         scope: Scope { dialects: 0, level },
         open: None,
-        doc: String::new(),
+        doc: Doc::default(),
     };
-    for line in text.split_inclusive('\n') {
-        let content = line.strip_suffix('\n');
-        let content = content.map_or(line, |text| text.strip_suffix('\r').unwrap_or(text));
-        parser.line(Word { text: content, at });
-        at += line.len();
+    let mut i = Word { text, at }.input();
+    while let Ok(line) = lex::line(&mut i) {
+        parser.line(line);
     }
     parser.close();
 }
@@ -88,8 +86,32 @@ struct Parser<'p, 't> {
     errors: &'p mut Errors<'t>,
     scope: Scope,
     open: Option<Open<'t>>,
-    /// The comment lines just above.
-    doc: String,
+    doc: Doc,
+}
+
+/// The comment lines just above a line.
+#[derive(Default)]
+struct Doc(String);
+
+impl Doc {
+    /// Adds a comment line. A line without text ends the documentation.
+    fn add(&mut self, text: &str) {
+        if text.is_empty() {
+            self.0.clear();
+            return;
+        }
+        if !self.0.is_empty() {
+            self.0.push('\n');
+        }
+        self.0.push_str(text);
+    }
+
+    /// Returns the comment above the line, or else the comment at the end of the line.
+    fn of_line(&self, i: &mut Input<'_>) -> Option<Arc<str>> {
+        let above = Some(&*self.0).filter(|doc| !doc.is_empty());
+        let doc = above.or_else(|| comment(i).ok().filter(|doc| !doc.is_empty()));
+        doc.map(Arc::from)
+    }
 }
 
 impl<'t> Parser<'_, 't> {
@@ -101,7 +123,7 @@ impl<'t> Parser<'_, 't> {
         }
         let mut i = line.input();
         let parsed = match word(&mut i) {
-            Err(_) => return self.comment(&mut i),
+            Err(_) => return self.doc.add(comment(&mut i).unwrap_or_default()),
             Ok(first) if line.text.starts_with([' ', '\t']) => self.member(first, &mut i),
             Ok(first) => {
                 self.close();
@@ -109,20 +131,7 @@ impl<'t> Parser<'_, 't> {
             }
         };
         self.errors.accept(parsed);
-        self.doc.clear();
-    }
-
-    /// Adds a comment line to the documentation of the next line. A line without text ends the documentation.
-    fn comment(&mut self, i: &mut Input<'t>) {
-        match comment(i) {
-            Ok(text) if !text.is_empty() => {
-                if !self.doc.is_empty() {
-                    self.doc.push('\n');
-                }
-                self.doc.push_str(text);
-            }
-            _ => self.doc.clear(),
-        }
+        self.doc.0.clear();
     }
 
     /// Parses a line that is not indented, after its first word.
@@ -153,13 +162,13 @@ impl<'t> Parser<'_, 't> {
             }
             "enum" | "flags" => {
                 let (name, mut set) = set::set(first, i)?;
-                set.doc = self.doc(i);
+                set.doc = self.doc.of_line(i);
                 let body = Body::Set(set);
                 self.open = Some(Open { name, body });
             }
             _ => {
                 let (name, mut layout) = head::layout(first, i)?;
-                layout.doc = self.doc(i);
+                layout.doc = self.doc.of_line(i);
                 let body = Body::Layout(layout);
                 self.open = Some(Open { name, body });
             }
@@ -169,51 +178,23 @@ impl<'t> Parser<'_, 't> {
 
     /// Parses an indented line, after its first word.
     fn member(&mut self, first: Word<'t>, i: &mut Input<'t>) -> Parsed<()> {
-        let Some(mut open) = self.open.take() else {
+        match self.open.as_mut().map(|open| &mut open.body) {
             // The definition above is wrong and was reported, or there is none.
-            if self.scope.dialects == 0 || self.items.is_empty() {
-                return fail(first, "an indented line without a definition above it", None);
+            None if self.scope.dialects == 0 || self.items.is_empty() => {
+                fail(first, "an indented line without a definition above it", None)
             }
-            return Ok(());
-        };
-        let parsed = match &mut open.body {
-            Body::Set(set) if set.labels.len() < MAX_MEMBERS => self.label(set, first, i),
-            Body::Layout(layout) if layout.members.len() < MAX_MEMBERS => self.part(layout, first, i),
-            _ => fail(first, format!("more than {MAX_MEMBERS} lines"), None),
-        };
-        self.open = Some(open);
-        parsed
-    }
-
-    /// Parses a line of an enum or of flags.
-    fn label(&mut self, set: &mut Set, first: Word<'t>, i: &mut Input<'t>) -> Parsed<()> {
-        let mut label = set::label(set, first, i, self.errors)?;
-        label.doc = self.doc(i);
-        set::add(set, label);
-        Ok(())
-    }
-
-    /// Parses a line of a struct, message or object.
-    fn part(&mut self, layout: &mut Layout<'t>, first: Word<'t>, i: &mut Input<'t>) -> Parsed<()> {
-        if first.text == INCLUDE {
-            let Ok([part]) = words(i) else {
-                return fail(first, "expected the name of one struct after `include`", None);
-            };
-            layout.members.push(Member::Include(name(part)?));
-            return Ok(());
+            None => Ok(()),
+            Some(Body::Set(set)) if set.labels.len() < MAX_MEMBERS => {
+                let label = set::label(set, first, i, self.errors)?;
+                let doc = self.doc.of_line(i);
+                set::add(set, Label { doc, ..label });
+                Ok(())
+            }
+            Some(Body::Layout(layout)) if layout.members.len() < MAX_MEMBERS => {
+                part(layout, first, i, &self.doc)
+            }
+            Some(_) => fail(first, format!("more than {MAX_MEMBERS} lines"), None),
         }
-        // A type never starts with a quote, so a field may be called gist.
-        if first.text == GIST
-            && peek(word)
-                .parse_next(i)
-                .is_ok_and(|word| word.text.starts_with('"'))
-        {
-            return gist(layout, first, i);
-        }
-        let mut field = field::field(first, i)?;
-        field.doc = self.doc(i);
-        layout.members.push(Member::Field(Box::new(field)));
-        Ok(())
     }
 
     fn close(&mut self) {
@@ -231,13 +212,6 @@ impl<'t> Parser<'_, 't> {
             name: name.into(),
             kind,
         });
-    }
-
-    /// Returns the comment above the line, or else the comment at the end of the line.
-    fn doc(&self, i: &mut Input<'t>) -> Option<Arc<str>> {
-        let above = Some(self.doc.as_str()).filter(|doc| !doc.is_empty());
-        let doc = above.or_else(|| comment(i).ok().filter(|doc| !doc.is_empty()));
-        doc.map(Arc::from)
     }
 }
 
@@ -282,6 +256,29 @@ fn word_list<'t>(first: Word<'t>, i: &mut Input<'t>) -> Parsed<(Name<'t>, Arc<Wo
         words,
     };
     Ok((name, Arc::new(words)))
+}
+
+/// Parses a line of a struct, message or object, after its first word.
+fn part<'t>(layout: &mut Layout<'t>, first: Word<'t>, i: &mut Input<'t>, doc: &Doc) -> Parsed<()> {
+    if first.text == INCLUDE {
+        let Ok([part]) = words(i) else {
+            return fail(first, "expected the name of one struct after `include`", None);
+        };
+        layout.members.push(Member::Include(name(part)?));
+        return Ok(());
+    }
+    // A type never starts with a quote, so a field may be called gist.
+    if first.text == GIST
+        && peek(word)
+            .parse_next(i)
+            .is_ok_and(|word| word.text.starts_with('"'))
+    {
+        return gist(layout, first, i);
+    }
+    let mut field = Box::new(field::field(first, i)?);
+    field.doc = doc.of_line(i);
+    layout.members.push(Member::Field(field));
+    Ok(())
 }
 
 /// Parses `gist "TEXT"`.

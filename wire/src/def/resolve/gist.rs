@@ -7,20 +7,16 @@ use winnow::prelude::*;
 use winnow::token::{any, take_till};
 
 use crate::def::lex::{Input, Parsed, Word, fail, placed, plain_number, remainder};
-use crate::def::model::{Compare, Def, Field, Gist, GistPart, Path, Section, Test, Type, ValueFormat, When};
+use crate::def::model::{Compare, Def, Field, GistPart, Path, Section, Test, Type, ValueFormat, When};
 use crate::def::path::PathError;
 use crate::def::suggest::{meant_in_source, meant_or_all, suggest};
-use crate::def::syntax::Name;
 use crate::printable::first_hidden;
 
 /// The characters with a meaning in a template.
 const BRACKETS: [char; 4] = ['{', '}', '[', ']'];
 
-/// Compiles the template in `lines`. Returns `None` if there are no lines.
-pub(super) fn compile(lines: &[Name<'_>], def: &Def) -> Parsed<Option<Gist>> {
-    if lines.is_empty() {
-        return Ok(None);
-    }
+/// Compiles the lines of a template.
+pub(in crate::def) fn compile<'t>(lines: impl Iterator<Item = Word<'t>>, def: &Def) -> Parsed<Vec<Section>> {
     let mut template = Template {
         def,
         done: Vec::new(),
@@ -28,12 +24,9 @@ pub(super) fn compile(lines: &[Name<'_>], def: &Def) -> Parsed<Option<Gist>> {
         raw: false,
     };
     for line in lines {
-        template.line(line.word)?;
+        template.line(line)?;
     }
-    Ok(Some(Gist {
-        lines: lines.iter().map(|line| line.text.clone()).collect(),
-        sections: template.done,
-    }))
+    Ok(template.done)
 }
 
 struct Template<'d, 't> {
@@ -69,36 +62,40 @@ impl<'d, 't> Template<'d, 't> {
             return self.push(text, GistPart::Text(text.text.into()));
         }
         let bracket = placed(any.take()).parse_next(i)?;
-        match (bracket.text, self.open.take()) {
-            ("{", open) => {
-                self.open = open;
-                match terminated(placed(take_till(0.., '}')), '}').parse_next(i) {
-                    Ok(value) => self.value(value),
-                    Err(_) => fail(bracket, "a `{` without a `}`", None),
-                }
-            }
-            ("[", None) => self.condition(bracket, i),
-            ("]", Some((section, start))) => {
-                let fixed = |part: &GistPart| matches!(part, GistPart::Text(_));
-                if section.when == When::Present && section.parts.iter().all(fixed) {
-                    return fail(start, "nothing in these brackets can be missing", None);
-                }
-                self.done.push(section);
-                Ok(())
-            }
+        match bracket.text {
+            "{" => match terminated(placed(take_till(0.., '}')), '}').parse_next(i) {
+                Ok(value) => self.value(value),
+                Err(_) => fail(bracket, "a `{` without a `}`", None),
+            },
+            "[" if self.open.is_none() => self.condition(bracket, i),
+            "]" if self.open.is_some() => self.close(),
             _ => fail(bracket, format!("unexpected `{}`", bracket.text), None),
         }
     }
 
+    /// Ends the open section.
+    fn close(&mut self) -> Parsed<()> {
+        if let Some((section, start)) = self.open.take() {
+            let fixed = |part: &GistPart| matches!(part, GistPart::Text(_));
+            if section.when == When::Present && section.parts.iter().all(fixed) {
+                return fail(start, "nothing in these brackets can be missing", None);
+            }
+            self.done.push(section);
+        }
+        Ok(())
+    }
+
     fn push(&mut self, place: Word<'t>, part: GistPart) -> Parsed<()> {
         self.check_end(place)?;
-        match (&mut self.open, self.done.last_mut()) {
-            (Some((open, _)), _) => open.parts.push(part),
-            (None, Some(last)) if last.when == When::Always => last.parts.push(part),
-            (None, _) => self.done.push(Section {
+        if self.open.is_none() && self.done.last().is_none_or(|last| last.when != When::Always) {
+            self.done.push(Section {
                 when: When::Always,
-                parts: vec![part],
-            }),
+                parts: Vec::new(),
+            });
+        }
+        let open = self.open.as_mut().map(|(section, _)| section);
+        if let Some(section) = open.or(self.done.last_mut()) {
+            section.parts.push(part);
         }
         Ok(())
     }

@@ -13,33 +13,38 @@ use std::collections::BTreeMap;
 use super::error::Errors;
 use super::lex::Word;
 use super::model::{Class, Def, Dialect, Endpoints, Id};
-use super::syntax::{Item, Kind, Layout, Scope};
+use super::syntax::{Head, Item, Kind, Layout, Scope};
+pub(super) use gist::compile;
 use names::Names;
 
-/// Returns the definitions of `dialect` and the names in it.
+/// Returns all definitions in the order in which one replaces another.
+pub(super) fn by_rank<'i>(items: &'i [Item<'i>]) -> Vec<&'i Item<'i>> {
+    let mut items: Vec<_> = items.iter().collect();
+    items.sort_by_key(|item| item.scope.rank());
+    items
+}
+
+/// Returns the definitions of `dialect` and the names in it. `items` are sorted by rank.
 pub(super) fn resolve<'i>(
     dialect: Dialect,
-    items: &'i [Item<'i>],
+    items: &'i [&'i Item<'i>],
     errors: &mut Errors<'_>,
 ) -> (Vec<Def>, Names<'i>) {
-    let mut mine: Vec<&Item> = items
-        .iter()
-        .filter(|item| item.scope.dialects & dialect.bit() != 0)
-        .collect();
-    mine.sort_by_key(|item| item.scope.rank());
+    let of_dialect = |item: &&&Item<'_>| item.scope.dialects & dialect.bit() != 0;
+    let mine = || items.iter().filter(of_dialect).copied();
     let mut names = Names {
         consts: BTreeMap::new(),
         words: BTreeMap::new(),
         sets: BTreeMap::new(),
         structs: BTreeMap::new(),
         objects: BTreeMap::new(),
-        level: mine.iter().map(|item| item.scope.level).max().unwrap_or(0),
+        level: mine().map(|item| item.scope.level).max().unwrap_or(0),
         dialect,
         items,
     };
     let mut taken = DefinedNames::default();
     let mut messages = Messages::default();
-    for item in mine {
+    for item in mine() {
         taken.check(item, errors);
         let name = &*item.name.text;
         match &item.kind {
@@ -71,11 +76,12 @@ pub(super) fn resolve<'i>(
             names.objects.insert(&item.name.text, layout);
         }
     }
-    let mut defs: Vec<Def> = messages
-        .live()
-        .filter_map(|(item, layout)| layout::def(item, layout, &names, errors))
-        .collect();
-    twins(&mut defs);
+    let mut defs = Vec::with_capacity(messages.all.len());
+    for (item, layout) in messages.live() {
+        if let Some(def) = layout::def(item, layout, &names, errors) {
+            defs.push(def);
+        }
+    }
     (defs, names)
 }
 
@@ -103,12 +109,22 @@ impl<'i> DefinedNames<'i> {
     }
 }
 
-/// The messages and objects that were not replaced.
+/// The messages and objects.
 #[derive(Default)]
 struct Messages<'i> {
-    all: Vec<Option<(&'i Item<'i>, &'i Layout<'i>)>>,
+    all: Vec<Message<'i>>,
+    /// The index of the last message of each name.
     by_name: BTreeMap<(Class, bool, &'i str), usize>,
-    by_id: BTreeMap<(Class, IdKey), Vec<usize>>,
+    /// The indexes of the first and the last message of each id.
+    by_id: BTreeMap<(Class, IdKey), (usize, usize)>,
+}
+
+struct Message<'i> {
+    item: &'i Item<'i>,
+    layout: &'i Layout<'i>,
+    is_replaced: bool,
+    /// The index of the next message with the same id.
+    same_id: Option<usize>,
 }
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -120,7 +136,8 @@ enum IdKey {
 
 impl<'i> Messages<'i> {
     fn live(&self) -> impl Iterator<Item = (&'i Item<'i>, &'i Layout<'i>)> + '_ {
-        self.all.iter().flatten().copied()
+        let live = self.all.iter().filter(|message| !message.is_replaced);
+        live.map(|message| (message.item, message.layout))
     }
 
     fn add(&mut self, item: &'i Item<'i>, layout: &'i Layout<'i>, errors: &mut Errors<'_>) {
@@ -131,41 +148,54 @@ impl<'i> Messages<'i> {
             Id::Uuid { uuid, .. } => (IdKey::Uuid(*uuid), true),
             Id::Tag(tag) => (IdKey::Tag(*tag), false),
         };
-        let same_id = self.by_id.entry((head.class, key)).or_default();
-        let rivals = same_id.iter().copied().map(|rival| (rival, head.id_place));
+        let same_id = self.by_id.entry((head.class, key)).or_insert((index, index));
+        let (first, last) = *same_id;
+        same_id.1 = index;
+        let mut rival = first;
+        while let Some(other) = self.all.get_mut(rival) {
+            other.give_way(item, head, true, errors);
+            rival = other.same_id.unwrap_or(index);
+        }
+        if let Some(last) = self.all.get_mut(last) {
+            last.same_id = Some(index);
+        }
         // An extended message may have the name of a plain message: DDNet added some messages of 0.7 in this way.
         let same_name = self
             .by_name
-            .insert((head.class, extended, &item.name.text), index);
-        let rivals: Vec<_> = rivals
-            .chain(same_name.map(|rival| (rival, item.name.word)))
-            .collect();
-        same_id.push(index);
-        for (rival, place) in rivals {
-            let Some(slot) = self.all.get_mut(rival) else {
-                continue;
-            };
-            let Some((other, its)) = *slot else { continue };
-            let ways = its.head.as_ref().map(|head| head.way);
-            let apart = matches!(
-                (head.way, ways),
-                (Endpoints::C2s, Some(Endpoints::S2c)) | (Endpoints::S2c, Some(Endpoints::C2s))
-            );
-            let is_id = place.at == head.id_place.at;
-            if is_id && apart {
-                continue;
-            }
-            if other.scope.rank() == item.scope.rank() {
-                let what = if is_id {
-                    "this id".to_owned()
-                } else {
-                    format!("`{}`", item.name.text)
-                };
-                twice(&what, place, other.name.word, errors);
-            }
-            *slot = None;
+            .insert((head.class, extended, item.name.word.text), index);
+        if let Some(other) = same_name.and_then(|at| self.all.get_mut(at)) {
+            other.give_way(item, head, false, errors);
         }
-        self.all.push(Some((item, layout)));
+        self.all.push(Message {
+            item,
+            layout,
+            is_replaced: false,
+            same_id: None,
+        });
+    }
+}
+
+impl Message<'_> {
+    /// Marks the message as replaced by `item`, which has the same id (`is_id`) or the same name. Two messages may share
+    /// an id if they are sent in opposite directions.
+    fn give_way(&mut self, item: &Item<'_>, head: &Head<'_>, is_id: bool, errors: &mut Errors<'_>) {
+        let ways = (head.way, self.layout.head.as_ref().map(|head| head.way));
+        let is_apart = matches!(
+            ways,
+            (Endpoints::C2s, Some(Endpoints::S2c)) | (Endpoints::S2c, Some(Endpoints::C2s))
+        );
+        if self.is_replaced || is_id && is_apart {
+            return;
+        }
+        if self.item.scope.rank() == item.scope.rank() {
+            let (what, place) = if is_id {
+                ("this id".to_owned(), head.id_place)
+            } else {
+                (format!("`{}`", item.name.text), item.name.word)
+            };
+            twice(&what, place, self.item.name.word, errors);
+        }
+        self.is_replaced = true;
     }
 }
 
@@ -174,22 +204,4 @@ fn twice(what: &str, place: Word<'_>, other: Word<'_>, errors: &mut Errors<'_>) 
     let message = format!("{what} is defined twice; the other definition is at {other}");
     let help = "a definition replaces those in files before, and those for more protocols".to_owned();
     errors.push(place, message, Some(help));
-}
-
-/// Links definitions that have the same id and are sent in opposite directions.
-fn twins(defs: &mut [Def]) {
-    for at in 0..defs.len() {
-        let (before, rest) = defs.split_at_mut(at);
-        let Some(def) = rest.first() else { continue };
-        // Only these can share an id.
-        if !matches!(def.way, Endpoints::C2s | Endpoints::S2c) || def.class == Class::Object {
-            continue;
-        }
-        let first = before
-            .iter_mut()
-            .find(|other| other.class == def.class && other.id == def.id);
-        if let Some(first) = first {
-            first.twin = u16::try_from(at).ok();
-        }
-    }
 }

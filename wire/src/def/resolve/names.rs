@@ -18,5 +18,5 @@ pub(in crate::def) struct Names<'i> {
     pub(in crate::def) level: u8,
     pub(in crate::def) dialect: Dialect,
     /// All definitions, including definitions for other dialects.
-    pub(in crate::def) items: &'i [Item<'i>],
+    pub(in crate::def) items: &'i [&'i Item<'i>],
 }

@@ -9,7 +9,7 @@ use super::gist;
 use super::names::Names;
 use crate::def::error::Errors;
 use crate::def::lex::Word;
-use crate::def::model::{Bounds, Class, Def, Field, Id, Len, Place, Repeat, Set, Size, Type};
+use crate::def::model::{Bounds, Class, Def, Field, Gist, Id, Len, Place, Repeat, Set, Size, Type};
 use crate::def::suggest::{meant_in_source, suggest};
 use crate::def::syntax::{Builtin, Head, Item, Layout, Member, RawField, RawLen, RawRepeat};
 
@@ -28,7 +28,7 @@ pub(super) fn def(
     let mut out = Out {
         names,
         class: head.class,
-        fields: Vec::new(),
+        fields: Vec::with_capacity(layout.members.len()),
         errors,
     };
     out.members(layout, None, 0);
@@ -49,12 +49,24 @@ pub(super) fn def(
         gist: None,
         twin: None,
     };
-    match gist::compile(&layout.gist, &def) {
-        Ok(gist) => def.gist = gist,
-        // If a user's enum or struct does not fit a built-in gist, the gist is dropped without an error.
-        Err(_) if item.scope.level < names.level => {}
-        Err(failure) => {
-            errors.accept::<()>(Err(failure));
+    if !layout.gist.is_empty() {
+        let gist = Gist::new(layout.gist.iter().map(|line| line.text.clone()).collect());
+        // Tests compile the built-in templates. Without a user's definitions they are right.
+        if names.level == 0 {
+            def.gist = Some(gist);
+            return Some(def);
+        }
+        let lines = layout.gist.iter().map(|line| line.word);
+        match gist::compile(lines, &def) {
+            Ok(sections) => {
+                let sections = sections.into();
+                def.gist = Some(Gist { sections, ..gist });
+            }
+            // If a user's enum or struct does not fit a built-in gist, the gist is dropped without an error.
+            Err(_) if item.scope.level < names.level => {}
+            Err(failure) => {
+                errors.accept::<()>(Err(failure));
+            }
         }
     }
     Some(def)
@@ -158,17 +170,17 @@ impl<'i> Out<'_, 'i, '_> {
         let name = raw.ty.name;
         let ty = match raw.ty.builtin {
             Some(builtin) => self.builtin(builtin, raw, parent)?,
-            None => match (self.set(raw), self.layout(name.text)) {
-                (Some(set), _) if set.flags => Type::Flags(Arc::clone(set)),
-                (Some(set), _) => Type::Enum(Arc::clone(set)),
-                (None, Some(_)) => Type::Group {
+            None => match self.set(raw) {
+                Some(set) if set.flags => Type::Flags(Arc::clone(set)),
+                Some(set) => Type::Enum(Arc::clone(set)),
+                None if self.layout(name.text).is_some() => Type::Group {
                     name: name.text.into(),
                     bytes: match &raw.ty.bytes {
                         Some(name) => Some(self.counter(*name, parent)?),
                         None => None,
                     },
                 },
-                (None, None) => {
+                None => {
                     self.unknown_type(raw);
                     return None;
                 }
