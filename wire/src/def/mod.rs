@@ -17,7 +17,7 @@
 //! |---|---|
 //! | [`model`](self) | the content of a definition |
 //! | `lex`, `syntax`, `parse` | the text form |
-//! | `resolve`, `registry` | from text to a table per dialect |
+//! | `resolve`, `registry`, `table` | from text to a table per dialect |
 //! | `read`, `record` | decoding |
 //! | `write`, `edit`, `datum` | encoding and splicing |
 //! | `path`, `suggest` | names, as people write them |
@@ -42,6 +42,7 @@ mod secret;
 mod show;
 mod suggest;
 mod syntax;
+mod table;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -1,15 +1,15 @@
-//! All definitions, indexed by id and by name.
+//! All definitions of all dialects.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use super::error::{DefError, Errors};
 use super::lex::Word;
-use super::model::{Class, Def, Dialect, Field, Id, Path, Set};
+use super::model::{Class, Def, Dialect, Field, Path, Set};
 use super::path::PathError;
 use super::suggest::suggest;
 use super::syntax::{Item, Kind};
+use super::table::Table;
 use super::{parse, resolve, secrecy};
 use crate::message::identify;
 use crate::{Dir, MessageId, Proto};
@@ -24,10 +24,6 @@ const FILES: [(&str, &str); 7] = [
     ("connless.tw", include_str!("../../defs/connless.tw")),
     ("control.tw", include_str!("../../defs/control.tw")),
 ];
-
-/// The number of ids that are looked up by index.
-const SMALL: usize = 128;
-const NONE: u16 = u16::MAX;
 
 /// All definitions of all dialects.
 pub struct Registry {
@@ -47,19 +43,6 @@ pub struct Found<'r> {
     pub body: usize,
     /// True if the UUID is unknown.
     pub unknown: bool,
-}
-
-#[derive(Debug)]
-struct Table {
-    defs: Vec<Def>,
-    /// The definitions by class and number; [`NONE`] if there is no definition.
-    small: [[u16; SMALL]; Class::ALL.len()],
-    large: BTreeMap<(Class, i32), u16>,
-    uuids: BTreeMap<([u8; 16], Class), u16>,
-    tags: BTreeMap<[u8; 4], u16>,
-    /// The definitions by folded name, sorted. Created when a definition is first looked up by name.
-    names: OnceLock<Vec<(String, u16)>>,
-    sets: BTreeMap<Arc<str>, Arc<Set>>,
 }
 
 impl Registry {
@@ -208,8 +191,7 @@ impl Registry {
     #[must_use]
     pub fn connless(&self, proto: Proto, data: &[u8]) -> Option<&Def> {
         let tag: &[u8; 4] = data.strip_prefix(&[0xff; 4])?.first_chunk()?;
-        let table = self.table(proto);
-        table.def(*table.tags.get(tag)?)
+        self.table(proto).tag(*tag)
     }
 
     /// Returns the definition of a snapshot object by its type.
@@ -235,15 +217,8 @@ impl Registry {
         class: Option<Class>,
         name: &str,
     ) -> impl Iterator<Item = &'r Def> + use<'r> {
-        let table = self.table(proto);
-        let names = table.names.get_or_init(|| names(&table.defs));
-        let name = fold(name);
-        let start = names.partition_point(|(known, _)| **known < *name);
-        let names = names.get(start..).unwrap_or_default().iter();
-        let found = names.take_while(move |(known, _)| **known == *name);
-        found
-            .filter_map(|(_, at)| table.def(*at))
-            .filter(move |def| class.is_none_or(|class| class == def.class))
+        let named = self.table(proto).named(name);
+        named.filter(move |def| class.is_none_or(|class| class == def.class))
     }
 
     /// Returns the field and the resolved path for each definition of `name`; empty if there is no such definition. See
@@ -309,81 +284,6 @@ impl fmt::Debug for Registry {
         f.debug_struct("Registry")
             .field("files", &names)
             .finish_non_exhaustive()
-    }
-}
-
-impl Table {
-    fn new(defs: Vec<Def>, sets: BTreeMap<Arc<str>, Arc<Set>>) -> Self {
-        let mut table = Self {
-            defs: Vec::new(),
-            small: [[NONE; SMALL]; Class::ALL.len()],
-            large: BTreeMap::new(),
-            uuids: BTreeMap::new(),
-            tags: BTreeMap::new(),
-            names: OnceLock::new(),
-            sets,
-        };
-        let mut twins = Vec::new();
-        for (at, def) in (0u16..NONE).zip(&defs) {
-            let first = table.add_id(def, at);
-            twins.extend(first.map(|first| (first, at)));
-        }
-        table.defs = defs;
-        // Of two definitions that differ in direction, the first leads to the other.
-        for (first, twin) in twins {
-            if let Some(def) = table.defs.get_mut(usize::from(first)) {
-                def.twin = Some(twin);
-            }
-        }
-        table
-    }
-
-    /// Adds a definition to the index of ids. Returns the first definition with the same id, if there is one, instead.
-    fn add_id(&mut self, def: &Def, at: u16) -> Option<u16> {
-        let first = match &def.id {
-            Id::Number(number) => {
-                let class = self.small.get_mut(def.class as usize);
-                let small = usize::try_from(*number).ok();
-                match class.zip(small).and_then(|(class, number)| class.get_mut(number)) {
-                    Some(slot) if *slot == NONE => {
-                        *slot = at;
-                        at
-                    }
-                    Some(slot) => *slot,
-                    None => *self.large.entry((def.class, *number)).or_insert(at),
-                }
-            }
-            Id::Uuid { uuid, .. } => *self.uuids.entry((*uuid, def.class)).or_insert(at),
-            Id::Tag(tag) => *self.tags.entry(*tag).or_insert(at),
-        };
-        Some(first).filter(|first| *first != at)
-    }
-
-    fn number(&self, class: Class, number: i32) -> Option<u16> {
-        let small = usize::try_from(number)
-            .ok()
-            .and_then(|number| self.small.get(class as usize)?.get(number));
-        match small {
-            Some(at) => Some(*at).filter(|at| *at != NONE),
-            None => self.large.get(&(class, number)).copied(),
-        }
-    }
-
-    fn uuid(&self, class: Class, uuid: &[u8; 16]) -> Option<u16> {
-        self.uuids.get(&(*uuid, class)).copied()
-    }
-
-    fn def(&self, at: u16) -> Option<&Def> {
-        self.defs.get(usize::from(at))
-    }
-
-    fn towards(&self, at: u16, dir: Dir) -> Option<&Def> {
-        let def = self.def(at)?;
-        let twin = def.twin.and_then(|twin| self.def(twin));
-        Some(
-            twin.filter(|twin| !def.way.allows(dir) && twin.way.allows(dir))
-                .unwrap_or(def),
-        )
     }
 }
 
@@ -460,45 +360,4 @@ fn replacing<'t>(items: &[Item<'t>]) -> Vec<Word<'t>> {
         return own.into_iter().map(|item| item.name.word).collect();
     }
     replacing
-}
-
-/// Returns the folded names of definitions with their indexes, sorted.
-fn names(defs: &[Def]) -> Vec<(String, u16)> {
-    let mut names = Vec::with_capacity(defs.len());
-    for (at, def) in (0u16..NONE).zip(defs) {
-        let own = std::iter::once(&def.name).chain(&def.aliases);
-        names.extend(own.map(|name| (fold(name), at)));
-    }
-    let is_extended = |at: u16| {
-        let def = defs.get(usize::from(at));
-        def.is_some_and(|def| matches!(def.id, Id::Uuid { .. }))
-    };
-    names.sort_unstable_by(|(one, a), (two, b)| (one, is_extended(*a), a).cmp(&(two, is_extended(*b), b)));
-    names.dedup();
-    names
-}
-
-/// Normalizes a name: lower case, without the prefixes of the games' sources, and without `_`.
-fn fold(name: &str) -> String {
-    const PREFIXES: [&str; 9] = [
-        "netmsgtype_",
-        "netmsg_",
-        "cnetmsg_",
-        "netobjtype_",
-        "cnetobj_",
-        "neteventtype_",
-        "cnetevent_",
-        "net_ctrlmsg_",
-        "cnetmsgtype_",
-    ];
-    let lower = if name.is_ascii() {
-        name.to_ascii_lowercase()
-    } else {
-        name.to_lowercase()
-    };
-    let mut prefixes = PREFIXES.iter();
-    let bare = prefixes.find_map(|prefix| lower.strip_prefix(prefix));
-    let mut folded = bare.unwrap_or(&lower).to_owned();
-    folded.retain(|c| c != '_');
-    folded
 }
