@@ -3,12 +3,13 @@
 use std::{path::Path, sync::OnceLock};
 
 use teetap_proxy::io::{files::read_given, input_log::Definitions};
+use teetap_rules::render_def_error;
 use teetap_wire::{
     def::{Class, DefError, Registry},
     printable_path,
 };
 
-use crate::exit::Failure;
+use crate::{exit::Failure, look::Look};
 
 /// Maximum bytes of a definition file: twenty times as much as all messages of DDNet need.
 const LARGEST: u64 = 1 << 20;
@@ -16,7 +17,7 @@ const LARGEST: u64 = 1 << 20;
 /// Returns the built-in definitions and the definitions in `file`, which is read once per run.
 ///
 /// # Errors
-/// The file cannot be read, or is wrong: the error has a line for each mistake.
+/// The file cannot be read, or is wrong: the error shows every mistake with its place.
 pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
     static LOADED: OnceLock<Registry> = OnceLock::new();
     let Some(file) = file else {
@@ -34,8 +35,10 @@ pub(crate) fn load(file: Option<&Path>) -> Result<&'static Registry, Failure> {
     let bytes = read_given(file, LARGEST).map_err(|error| cannot(&error))?;
     let text = String::from_utf8(bytes).map_err(|error| cannot(&error.utf8_error()))?;
     let registry = Registry::with_names(&file.to_string_lossy(), &text, objection).map_err(|errors| {
-        let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        Failure::usage(lines.join("\n"))
+        let style = Look::get().err.diagnostics();
+        let shown = errors.iter().map(|error| render_def_error(error, &text, style));
+        let shown: Vec<String> = shown.collect();
+        Failure::usage(format!("invalid definitions\n{}", shown.join("\n\n")))
     })?;
     Ok(LOADED.get_or_init(|| registry))
 }

@@ -3,10 +3,10 @@
 //! Law: every diagnostic has a [`Code`] from the table below. Codes never change, because scripts and searches rely
 //! on them. A diagnostic is data; the text it refers to and the name of the file are needed only to render it.
 
-use annotate_snippets::renderer::DecorStyle;
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use annotate_snippets::Level;
 use teetap_wire::def::meant_in_source;
 
+use crate::render::{Report, Style};
 use crate::span::Span;
 
 /// The severity of a diagnostic.
@@ -123,15 +123,6 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
 }
 
-/// The style of a rendered diagnostic.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
-    /// Plain text without escape sequences.
-    Plain,
-    /// Text with terminal colours.
-    Coloured,
-}
-
 impl Diagnostic {
     /// Creates a diagnostic without help and notes.
     #[must_use]
@@ -183,32 +174,15 @@ impl Diagnostic {
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        let span = self.drawn(source);
-        let snippet = Snippet::source(source)
-            .path(name)
-            .annotation(AnnotationKind::Primary.span(span.into()));
-        let mut group = level
-            .primary_title(&self.message)
-            .id(self.code.name())
-            .element(snippet);
-        if let Some(help) = &self.help {
-            group = group.element(Level::HELP.message(help));
-        }
-        for note in &self.notes {
-            group = group.element(Level::NOTE.message(note));
-        }
-        let renderer = match style {
-            Style::Plain => Renderer::plain(),
-            Style::Coloured => Renderer::styled(),
+        let report = Report {
+            level,
+            code: Some(self.code.name()),
+            message: &self.message,
+            span: self.span,
+            help: self.help.as_deref(),
+            notes: &self.notes,
         };
-        renderer.decor_style(DecorStyle::Ascii).render(&[group])
-    }
-
-    /// Returns the span, moved to character boundaries in case `source` is another text.
-    fn drawn(&self, source: &str) -> Span {
-        let end = source.floor_char_boundary(self.span.end);
-        let start = source.floor_char_boundary(self.span.start.min(end));
-        Span::new(start, end)
+        report.render(name, source, style)
     }
 }
 

@@ -33,12 +33,13 @@ mod draft;
 mod filter;
 mod opening;
 mod proto_dirs;
+mod render;
 mod span;
 mod units;
 mod verdict;
 
 pub use check::{Completion, class_of, completions, is_rule_word, is_word, rule_vocabulary, vocabulary};
-pub use diagnostic::{Diagnostic, Severity, Style};
+pub use diagnostic::{Diagnostic, Severity};
 pub use draft::{Draft, DraftError};
 pub use eval::{Facts, Fields, Memory, Reach, Subject};
 pub use filter::Filter;
@@ -48,6 +49,7 @@ pub use program::{
     RepeatError, Report, RuleReport, Shared, Test,
 };
 pub use proto_dirs::ProtoDirs;
+pub use render::{Style, render_def_error};
 pub use span::Span;
 pub use verdict::{
     Effect, End, Fate, Made, Message, Order, PacketFacts, PacketKind, RuleId, SnapshotPart, Verdict,

@@ -114,17 +114,19 @@ fn names_with_another_meaning_in_filters_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("own.tw");
     let path = file.to_str().unwrap();
-    for (definition, place) in [
-        ("game 900 lint s2c", "3:10: `lint`"),
-        ("connless abcd and both", "3:15: `and`"),
-        ("system 900 n c2s", "3:12: `n`"),
-        ("object 900 tick", "3:12: `snap.tick`"),
+    for (definition, place, name) in [
+        ("game 900 lint s2c", "3:10", "lint"),
+        ("connless abcd and both", "3:15", "and"),
+        ("system 900 n c2s", "3:12", "n"),
+        ("object 900 tick", "3:12", "snap.tick"),
     ] {
         fs::write(&file, format!("for 0.7\n\n{definition}\n")).unwrap();
         let (_, stderr) = run(&["messages", "--messages", path], 2);
-        let expected =
-            format!("teetap: {path}:{place} means something else in filters: choose another name\n");
-        assert_eq!(stderr, expected);
+        let expected = format!(
+            "teetap: invalid definitions\nerror: `{name}` means something else in filters: choose another name\n \
+             --> {path}:{place}\n  |\n3 | {definition}\n  | "
+        );
+        assert!(stderr.starts_with(&expected), "{stderr}");
     }
     // A message called snap may be replaced.
     fs::write(&file, "for 0.7\nsystem 8 snap s2c\nobject 900 lint\n").unwrap();
@@ -199,7 +201,8 @@ fn a_line_has_the_summary_of_the_definition() {
     fs::write(&file, text.replace("message:raw", "mesage:raw")).unwrap();
     let (_, stderr) = run(&["messages", "--messages", path], 2);
     assert!(
-        stderr.contains("`sv_motd` has no field `mesage` (did you mean `message`?)"),
+        stderr.contains("`sv_motd` has no field `mesage`\n")
+            && stderr.contains("  = help: did you mean `message`?\n"),
         "{stderr}"
     );
 }
@@ -221,11 +224,11 @@ fn a_wrong_definition_is_refused_with_its_place_before_anything_starts() {
     ] {
         let (stdout, stderr) = run(args, 2);
         assert_eq!(stdout, "", "{args:?}");
-        assert!(
-            stderr.starts_with(&format!("teetap: {path}:4:10: ")),
-            "{args:?}: {stderr}"
+        let expected = format!(
+            "teetap: invalid definitions\nerror: unknown type `strr`\n --> {path}:4:10\n  |\n\
+             4 |   words  strr\n  |          ^^^^\n  |\n  = help: did you mean `str`?\n"
         );
-        assert!(stderr.contains("str"), "{stderr}");
+        assert_eq!(stderr, expected, "{args:?}");
     }
     let missing = folder.path().join("none.tw");
     let (_, stderr) = run(&["messages", "--messages", missing.to_str().unwrap()], 2);
@@ -235,4 +238,26 @@ fn a_wrong_definition_is_refused_with_its_place_before_anything_starts() {
     );
     fs::write(&file, [0xff, 0xfe]).unwrap();
     run(&["messages", "--messages", path], 2);
+}
+
+#[test]
+fn a_hostile_definition_sends_nothing_to_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("own.tw");
+    let path = file.to_str().unwrap();
+    let text =
+        "for 0.7\ngame 900 a\u{1b}[31mb\u{9b}31m\u{202e} s2c\n\u{1b}[2Jgame\u{200b}\0 901 b\t\r\u{7}\n";
+    fs::write(&file, text).unwrap();
+    for colour in ["never", "always"] {
+        let (_, stderr) = run(&["messages", "--messages", path, "--color", colour], 2);
+        assert!(
+            stderr.contains("invalid name") && stderr.contains("unknown definition"),
+            "{stderr}"
+        );
+        let plain = stderr.replace("\u{1b}[0m", "").replace("\u{1b}[1m", "");
+        let plain = plain.replace("\u{1b}[91m", "").replace("\u{1b}[94m", "");
+        let is_bad = |c: char| c != '\n' && (teetap_wire::is_deceptive(c) || teetap_wire::is_invisible(c));
+        assert!(!plain.chars().any(is_bad), "{colour}: {stderr:?}");
+        assert_eq!(stderr != plain, colour == "always");
+    }
 }
