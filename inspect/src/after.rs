@@ -1,45 +1,87 @@
-//! A message as it was sent, if a rule or a person changed it.
+//! A message as its receiver got it, if a rule, a person or the link changed it.
+//!
+//! Law: this is the one place that compares a message as received with the message as sent. The decoder calls it only
+//! for messages whose bytes differ. A secret of the received message stays hidden in the changed message, even if it is
+//! no longer in its field.
 
-use teetap_proxy::session::{Datagram, EventKind};
+use std::borrow::Cow;
+
 use teetap_wire::{
-    Packet, Scratch,
-    def::{Decoded, Def, Records, Registry, Secrets, Source},
+    Note, counted,
+    def::{Decoded, Def, Found, Record, Records, Secrets, Source, Value},
 };
 
-use crate::{DecodedEvent, Message, gist};
+use crate::{Message, gist};
 
-/// A message as it was sent.
-#[derive(Debug)]
+/// Maximum number of flipped bits that are listed.
+const MAX_BITS: usize = 8;
+/// Maximum length of a value in a summary, in characters.
+const MAX_VALUE: usize = 64;
+/// Replaces values that may contain a secret of the received message.
+const HIDDEN: &str = "•••";
+
+/// A message as its receiver got it.
+#[derive(Clone, Debug)]
 pub struct After {
     /// The id and the fields, in bytes.
     pub data: Vec<u8>,
     /// The definition; `None` if unknown.
     pub def: Option<&'static Def>,
+    /// The notes on the changed message that the received message does not have.
+    pub notes: Vec<Note>,
+    /// The flipped bits, counted from the lowest bit of the first byte of the message; empty unless a rule or the link
+    /// corrupted the message.
+    pub bits: Vec<usize>,
+    /// True if the link changed the message; false for a rule or a person.
+    pub is_by_link: bool,
+    /// True if the changed message may contain a secret of the received message outside of its secret fields.
+    leaks: bool,
     decoded: Decoded,
 }
 
+/// What happened to the bytes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// A rule or a person gave it other values.
+    Edit,
+    /// A rule flipped bits.
+    Corrupt,
+    /// The link flipped bits.
+    Link,
+}
+
 impl After {
-    /// Returns the message at this index as it was sent; `None` if it was sent unchanged, or was not sent with this
-    /// event.
-    #[must_use]
-    pub fn from_event(decoded: &DecodedEvent, index: usize, registry: &'static Registry) -> Option<Self> {
-        let EventKind::Datagram(datagram) = &decoded.event.what else {
-            return None;
-        };
-        let reading = decoded.reading.as_ref()?;
-        let before = reading.data(reading.messages.get(index)?);
-        let data = data(datagram, index).filter(|data| data != before)?;
-        let found = registry.known_message(datagram.proto, datagram.dir, &data);
-        let mut fields = Decoded::new();
+    /// Compares a decoded message and its bytes with the bytes that its receiver got. `found` is the definition of those
+    /// bytes.
+    pub(crate) fn new(
+        message: &Message,
+        before: (&[u8], Records<'_>),
+        data: &[u8],
+        found: Option<Found<'static>>,
+        change: Change,
+    ) -> Self {
+        let mut decoded = Decoded::new();
+        decoded.set_for_ddnet(message.for_ddnet);
         let def = found.map(|found| {
-            fields.read(found.def, &data, found.body);
+            decoded.read(found.def, data, found.body);
             found.def
         });
-        Some(Self {
-            data,
+        let is_new = |note: &Note| message.notes.iter().all(|known| known.code != note.code);
+        let notes = decoded.notes().iter().filter(is_new).collect();
+        let bits = match change {
+            Change::Edit => Vec::new(),
+            Change::Corrupt | Change::Link => flipped(before.0, data),
+        };
+        let leaks = leaks(message.def, before, (def, data, decoded.view()), change);
+        Self {
+            data: data.to_vec(),
             def,
-            decoded: fields,
-        })
+            notes,
+            bits,
+            is_by_link: change == Change::Link,
+            leaks,
+            decoded,
+        }
     }
 
     /// Returns a one-line summary, with the player names known at the received message `before`. Empty if the id is
@@ -47,9 +89,26 @@ impl After {
     #[must_use]
     pub fn gist(&self, before: &Message, secrets: Secrets) -> String {
         let source = Source::Bytes(&self.data);
-        self.def.map_or_else(String::new, |def| {
-            gist::line(self.records(), def, source, secrets, before.players.as_deref())
-        })
+        match self.def {
+            Some(_) if self.hides(secrets) => HIDDEN.to_owned(),
+            Some(def) => gist::line(self.records(), def, source, secrets, before.players.as_deref()),
+            None => String::new(),
+        }
+    }
+
+    /// Returns the fields as a JSON object; `None` if the id is unknown or the fields are hidden.
+    pub(crate) fn json(&self, secrets: Secrets) -> Option<String> {
+        let def = self.def.filter(|_| !self.hides(secrets))?;
+        let mut out = String::new();
+        self.records()
+            .json(def, Source::Bytes(&self.data), secrets, &mut out);
+        Some(out)
+    }
+
+    /// Returns true if the fields are hidden, because they may contain a secret of the received message.
+    #[must_use]
+    pub fn hides(&self, secrets: Secrets) -> bool {
+        self.leaks && secrets == Secrets::Hide
     }
 
     /// Returns the decoded fields.
@@ -57,15 +116,186 @@ impl After {
     pub fn records(&self) -> Records<'_> {
         self.decoded.view()
     }
+
+    /// Returns the flipped bits, such as `bits 17, 300`; `None` if there are none.
+    #[must_use]
+    pub fn bits_text(&self) -> Option<String> {
+        bits_text(&self.bits)
+    }
+
+    /// Returns the memory held, in bytes.
+    pub(crate) fn held(&self) -> usize {
+        size_of::<Self>()
+            + self.data.capacity()
+            + self.bits.capacity() * size_of::<usize>()
+            + self.notes.capacity() * size_of::<Note>()
+            + size_of_val(self.decoded.records())
+    }
+
+    /// Returns what changed in one line: the received summary `gist`, an arrow, and the part of the new summary that
+    /// differs. If both summaries are the same, lists the fields that differ.
+    pub(crate) fn summary(
+        &self,
+        message: &Message,
+        (gist, records, data): (String, Records<'_>, &[u8]),
+        secrets: Secrets,
+    ) -> String {
+        let new = self.gist(message, secrets);
+        let is_known = self.def.is_some() && !new.is_empty();
+        if is_known && new != gist {
+            let same = self.def.zip(message.def).is_some_and(|(new, old)| std::ptr::eq(new, old));
+            return match self.def.filter(|_| !same) {
+                Some(def) => format!("{gist} → {} {new}", def.name),
+                None => format!("{gist} → {}", changed_part(&gist, &new)),
+            };
+        }
+        let fields = self.fields(message.def, (records, data), secrets);
+        match (fields.is_empty(), self.def) {
+            (false, _) => format!("{gist} ({fields})").trim_start().to_owned(),
+            (true, Some(_)) => format!("{gist} → {}", counted(self.data.len(), "byte")),
+            (true, None) => format!("{gist} → unknown message, {}", counted(self.data.len(), "byte")),
+        }
+    }
+
+    /// Returns the fields that differ, such as `team 0 → 1, message "line 2" → "edited"`. Empty if the message has
+    /// another definition or another number of values.
+    fn fields(&self, def: Option<&Def>, (records, data): (Records<'_>, &[u8]), secrets: Secrets) -> String {
+        let (Some(def), Some(new)) = (def, self.def) else {
+            return String::new();
+        };
+        if !std::ptr::eq(def, new) || records.all().len() != self.records().all().len() {
+            return String::new();
+        }
+        let pairs = records.all().iter().zip(self.records().all());
+        let changes = pairs.filter_map(|(old, new)| {
+            let name = &def.field(old.field)?.name;
+            let text = |records: Records<'_>, record, data| {
+                records.value_text(def, record, Source::Bytes(data), secrets)
+            };
+            let (old, new) = (text(records, old, data), text(self.records(), new, &self.data));
+            (old != new).then(|| format!("{name} {} → {}", shortened(&old), shortened(&new)))
+        });
+        let changes: Vec<String> = changes.take(4).collect();
+        changes.join(", ")
+    }
+
+    /// Returns the value of a field as sent; `None` if the message was sent in another form.
+    #[must_use]
+    pub fn value(&self, (def, at, record): (&Def, usize, &Record), secrets: Secrets) -> Option<String> {
+        let same = self.def.filter(|new| std::ptr::eq(*new, def))?;
+        let records = self.records();
+        let new = records.all().get(at).filter(|new| new.field == record.field)?;
+        if self.hides(secrets) {
+            return Some(HIDDEN.to_owned());
+        }
+        Some(records.value_text(same, new, Source::Bytes(&self.data), secrets))
+    }
 }
 
-/// Returns the bytes of a message in the datagram that was sent.
-fn data(datagram: &Datagram, index: usize) -> Option<Vec<u8>> {
-    let place = datagram.placed.get(index)?.sent?;
-    let sent = datagram.sent().nth(place.datagram.into())?;
-    let mut scratch = Scratch::new();
-    let packet = Packet::parse(datagram.proto, sent, &mut scratch).ok()?;
-    let start = usize::from(place.at);
-    let data = packet.payload.get(start..start + usize::from(place.len))?;
-    Some(data.to_vec())
+/// Returns the numbers of flipped bits, such as `bits 17, 300`; `None` if there are none.
+pub(crate) fn bits_text<T: ToString>(bits: &[T]) -> Option<String> {
+    let listed: Vec<String> = bits.iter().take(MAX_BITS).map(ToString::to_string).collect();
+    let more = match bits.len().saturating_sub(MAX_BITS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let word = if bits.len() == 1 { "bit" } else { "bits" };
+    (!listed.is_empty()).then(|| format!("{word} {}{more}", listed.join(", ")))
+}
+
+/// Returns the bits that differ, counted from the lowest bit of the first byte; empty if the lengths differ.
+fn flipped(before: &[u8], after: &[u8]) -> Vec<usize> {
+    if before.len() != after.len() {
+        return Vec::new();
+    }
+    let pairs = before.iter().zip(after).enumerate();
+    let bits = pairs.flat_map(|(at, (old, new))| {
+        let diff = old ^ new;
+        (0..8)
+            .filter(move |bit| diff & (1 << bit) != 0)
+            .map(move |bit| 8 * at + bit)
+    });
+    bits.collect()
+}
+
+/// Returns true if the changed message may show a secret of the received message in a field that is not secret: its
+/// bytes are read in another way, or a value contains the bytes of the secret.
+fn leaks(
+    def: Option<&Def>,
+    (before, records): (&[u8], Records<'_>),
+    (new, data, changed): (Option<&Def>, &[u8], Records<'_>),
+    change: Change,
+) -> bool {
+    let Some(def) = def else { return false };
+    let source = Source::Bytes(before);
+    let of = |record: &Record| records.secret(def, record, source);
+    let mut secrets = records.all().iter().filter_map(of).peekable();
+    if secrets.peek().is_none() {
+        return false;
+    }
+    let same = new.is_some_and(|new| std::ptr::eq(new, def));
+    if change != Change::Edit || !same || records.all().len() != changed.all().len() {
+        return true;
+    }
+    secrets.any(|range| {
+        let secret = before.get(range).unwrap_or_default();
+        changed.all().iter().any(|record| {
+            let open = matches!(record.value, Value::Text(_) | Value::Bytes)
+                && changed.secret(def, record, Source::Bytes(data)).is_none();
+            open && contains(&def.bytes(record, Source::Bytes(data)), secret)
+        })
+    })
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
+}
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MAX_VALUE) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()).into(),
+    }
+}
+
+/// Returns the end of a changed summary, from the first word that differs.
+fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
+    let same = before
+        .char_indices()
+        .zip(after.chars())
+        .find(|((_, before), after)| before != after)
+        .map_or(before.len(), |((at, _), _)| at);
+    let word = after.get(..same).and_then(|same| same.rfind(' '));
+    word.and_then(|at| after.get(at + 1..)).unwrap_or(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flipped_bits_are_counted_from_the_lowest_bit_of_the_first_byte() {
+        assert_eq!(flipped(&[0, 0, 0xff], &[1, 0, 0x7f]), [0, 23]);
+        assert_eq!(flipped(&[0], &[0, 0]), [0; 0]);
+        assert_eq!(bits_text(&[17, 300]).as_deref(), Some("bits 17, 300"));
+        assert_eq!(bits_text(&[4]).as_deref(), Some("bit 4"));
+        assert_eq!(bits_text::<u32>(&[]), None);
+        let many: Vec<u32> = (0..10).collect();
+        assert_eq!(
+            bits_text(&many).as_deref(),
+            Some("bits 0, 1, 2, 3, 4, 5, 6, 7 and 2 more")
+        );
+    }
+
+    #[test]
+    fn a_changed_summary_starts_at_the_first_word_that_differs() {
+        for (before, after, part) in [
+            ("all: hello", "all: goodbye", "goodbye"),
+            ("all: hello", "all: help", "help"),
+            ("hello", "goodbye", "goodbye"),
+            ("", "x y", "x y"),
+        ] {
+            assert_eq!(changed_part(before, after), part);
+        }
+    }
 }

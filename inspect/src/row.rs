@@ -99,7 +99,7 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
                 let notes = lines.marks(message, *with_datagram, style);
                 let draft = start.draft().arrow(datagram.dir, datagram.leg).push(' ');
                 let draft = message_text(draft, message, reading, style);
-                let link = with_datagram.then(|| Transits::from_datagram(datagram).to_string());
+                let link = with_datagram.then(|| Arrival(datagram, reading).to_string());
                 row(draft
                     .push(link.unwrap_or_default())
                     .cell(CellKind::Notes, Marks(&notes)));
@@ -119,7 +119,10 @@ fn add(lines: &EventLines<'_>, line: &Line, style: Style, rows: &mut Vec<Row>) {
         (About::Whole(index), what, Some(reading)) => {
             if let Some(message) = lines.message(*index) {
                 fields(start, message, reading, style).for_each(&mut row);
-                whole_bytes(start, message, (reading, what)).for_each(row);
+                whole_bytes(start, message, (reading, what)).for_each(&mut row);
+                if let Some(after) = &message.after {
+                    row(hex_text(start, "sent", &after.data));
+                }
             }
         }
         _ => {}
@@ -318,7 +321,21 @@ impl fmt::Display for Whole<'_> {
             1 => f.write_str(", 1 chunk")?,
             chunks => write!(f, ", {chunks} chunks")?,
         }
-        write!(f, "{}", Transits::from_datagram(datagram))
+        write!(f, "{}", Arrival(datagram, reading))
+    }
+}
+
+/// Displays the effects of link lines on a datagram, and whether its receiver can read it.
+struct Arrival<'a>(&'a Datagram, &'a Reading);
+
+impl fmt::Display for Arrival<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(datagram, reading) = self;
+        write!(f, "{}", Transits::from_datagram(datagram))?;
+        match reading.damage {
+            Some(error) => write!(f, ", unreadable for the receiver: {error}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -393,17 +410,21 @@ fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style
     if let Some(word) = message.outcome() {
         draft = draft.push(' ').push(word);
     }
+    if let Some(bits) = message.after.as_ref().and_then(|after| after.bits_text()) {
+        draft = draft.push(": ").push(bits);
+    }
     for mark in &message.handling.marks {
         draft = draft.push(" #").push(mark);
     }
     draft = match message.handling.origin {
         // The direction column already shows that a message is between the proxy and one peer.
         Origin::Peer | Origin::Proxy => draft,
+        Origin::Rule if message.handling.made.is_some() => draft,
         origin => draft.push(format_args!(" by the {origin}")),
     };
     let gist = match message.completed.changes(style) {
         Some(snapshot) => snapshot.to_string(),
-        None => reading.gist(message, style.secrets),
+        None => reading.summary(message, style.secrets),
     };
     if gist.is_empty() {
         draft

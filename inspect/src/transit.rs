@@ -4,6 +4,8 @@ use std::fmt;
 
 use teetap_proxy::session::{Connless, Datagram, EventKind, Transit};
 
+use crate::after::bits_text;
+
 /// Displays the effects of link lines, starting with a comma; empty if there are none.
 ///
 /// `, link: delayed 41.2 ms; duplicate: lost (loss)`
@@ -86,8 +88,7 @@ fn one(f: &mut fmt::Formatter<'_>, transit: &Transit) -> fmt::Result {
     }
     match &*transit.corrupted {
         [] => Ok(()),
-        [bit] => write!(f, ", bit {bit} flipped"),
-        bits => write!(f, ", {} bits flipped", bits.len()),
+        bits => write!(f, ", corrupt: {}", bits_text(bits).unwrap_or_default()),
     }
 }
 
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(text(&[b"x"], &[]), "");
         assert_eq!(
             text(&[b"x"], &[late.clone(), odd]),
-            ", link: delayed 41.2 ms; duplicate: delayed 0.0 ms, ahead of others, bit 9 flipped"
+            ", link: delayed 41.2 ms; duplicate: delayed 0.0 ms, ahead of others, corrupt: bit 9"
         );
         assert_eq!(
             text(&[b"x", b"y"], &[late, lost]),

@@ -168,6 +168,8 @@ pub struct Verdict {
     pub fate: Fate,
     /// New bytes; `None` if they stay the same.
     pub edit: Option<Vec<u8>>,
+    /// True if bits of the new bytes are flipped.
+    pub is_corrupted: bool,
     /// New ints of items in the snapshot that the message completes. The caller writes them, since the bytes of a
     /// snapshot depend on the snapshots that the client has received before.
     pub items: Vec<ItemEdit>,
@@ -254,6 +256,7 @@ impl Verdict {
     pub const PASS: Self = Self {
         fate: Fate::Pass,
         edit: None,
+        is_corrupted: false,
         items: Vec::new(),
         before: Vec::new(),
         after: Vec::new(),
@@ -407,4 +410,6 @@ pub struct Made {
     pub vital: bool,
     /// Bytes of the id and the fields, without a chunk header.
     pub data: Vec<u8>,
+    /// The rule that composed it; `None` for a message of a person.
+    pub rule: Option<RuleId>,
 }

@@ -146,7 +146,7 @@ impl Handle {
     fn inject(&self, wanted: &Inject, chosen: &mut Option<SessionId>) -> Outcome {
         let (form, warnings) = form(wanted, self.registry)?;
         let listed = self.listed(wanted.session, chosen)?;
-        let Made { dir, vital, data } = form.made(listed.proto)?;
+        let Made { dir, vital, data, .. } = form.made(listed.proto)?;
         self.ask(session::Command::Inject {
             session: listed.id,
             dir,

@@ -78,7 +78,12 @@ pub(super) fn bytes(dir: Dir, vital: bool, hex: &str) -> Result<Made, MessageErr
     if data.len() > MAX_MESSAGE {
         return Err(MessageError::TooLong { max: MAX_MESSAGE });
     }
-    Ok(Made { dir, vital, data })
+    Ok(Made {
+        dir,
+        vital,
+        data,
+        rule: None,
+    })
 }
 
 #[cfg(test)]
@@ -90,7 +95,7 @@ mod tests {
 
     fn read(text: &str) -> Option<Read> {
         let made = bytes_of(text)?;
-        let made = made.map(|Made { dir, vital, data }| (dir, vital, data));
+        let made = made.map(|Made { dir, vital, data, .. }| (dir, vital, data));
         Some(made.map_err(|error| error.to_string()))
     }
 

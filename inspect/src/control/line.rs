@@ -242,6 +242,7 @@ mod tests {
             dir: Dir::S2c,
             vital: false,
             data: vec![0x0a, 0xff],
+            rule: None,
         };
         for (command, line) in [
             (Command::Unsubscribe {}, r#"{"cmd":"unsubscribe","id":7}"#),

@@ -1,17 +1,19 @@
 //! Decodes a datagram into a [`Reading`], message by message.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
-use teetap_proxy::session::{Action, Datagram, Origin, Placed, SessionId, Time};
+use teetap_proxy::session::{Action, Datagram, MadeAt, Origin, Placed, SessionId, Time, Transit};
 use teetap_wire::{
     Code, Control, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch, chunk, def::Found,
 };
 
 use super::Decoder;
 use crate::{
+    After,
+    after::Change,
     meant::{self, Suspect},
     place::{self, SeenAt},
-    reading::{Message, MessageOutcome, Reading, Unreadable},
+    reading::{Layer, Message, MessageOutcome, Reading, Unreadable},
     stated::Stated,
     track::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, RefusedAck, Seen},
 };
@@ -115,6 +117,7 @@ impl<'a> Build<'a> {
         }
         if datagram.is_unchanged() && datagram.received().is_some() {
             self.reading.header.ack_out = self.reading.header.ack;
+            self.compare_corrupted(scratch);
             return;
         }
         for (index, sent) in datagram.sent().enumerate() {
@@ -123,6 +126,7 @@ impl<'a> Build<'a> {
                 Err(error) => self.fail(error),
             }
         }
+        self.compare_corrupted(scratch);
     }
 
     fn fail(&mut self, error: PacketError) {
@@ -167,6 +171,10 @@ impl<'a> Build<'a> {
             let placed = datagram.placed.first();
             let mut message = self.control(control, packet);
             message.handling.done = placed.map_or(whole, |placed| MessageOutcome::Placed(placed.action));
+            if let Some(placed) = placed.filter(|placed| !placed.rules.is_empty()) {
+                message.handling.rules = self.decoder.rule_names(&placed.rules);
+                message.handling.delay = placed.delay;
+            }
             message.ranges.data = 0..packet.payload.len();
             self.reading.messages.push(message);
             return;
@@ -207,6 +215,7 @@ impl<'a> Build<'a> {
             {
                 message.handling.rules = self.decoder.rule_names(&placed.rules);
                 message.handling.marks.clone_from(&placed.marks);
+                message.handling.delay = placed.delay;
             }
             message.ranges.at = chunk.end() - chunk.data.len();
             message.ranges.data = message.ranges.at..chunk.end();
@@ -284,8 +293,13 @@ impl<'a> Build<'a> {
             self.reading.header.num_chunks = packet.header.num_chunks;
         }
         if let Some(control) = packet.control() {
-            if !received {
-                let message = self.control(control, packet);
+            if received {
+                self.compare_control(packet);
+            } else {
+                let mut message = self.control(control, packet);
+                if let Some(placed) = datagram.placed.first() {
+                    message.handling.rules = self.decoder.rule_names(&placed.rules);
+                }
                 self.push_made(message, packet.payload, 0);
             }
             return;
@@ -293,6 +307,7 @@ impl<'a> Build<'a> {
         if received && datagram.placed.is_empty() {
             return;
         }
+        self.compare_chunks(packet, index);
         for chunk in packet.chunks() {
             if !self.was_received(&chunk) {
                 // Inserted messages do not describe the state of the server's game, so contexts treat them as not
@@ -312,8 +327,119 @@ impl<'a> Build<'a> {
                 if received {
                     message.handling.origin = Origin::Rule;
                 }
-                self.push_made(message, chunk.data, chunk.end() - chunk.data.len());
+                let at = chunk.end() - chunk.data.len();
+                let is_here =
+                    |made: &&MadeAt| usize::from(made.sent.datagram) == index && usize::from(made.sent.at) == at;
+                if let Some(made) = datagram.made.iter().find(is_here) {
+                    message.handling.made = Some((made.how, made.waited));
+                    message.handling.rules = made.rule.iter().map(|name| Arc::from(&**name)).collect();
+                }
+                self.push_made(message, chunk.data, at);
             }
+        }
+    }
+
+    /// Compares the chunks of a sent datagram with the received messages, and records the messages that a rule or a person
+    /// changed.
+    fn compare_chunks(&mut self, packet: &Packet<'_>, index: usize) {
+        let datagram = self.datagram;
+        for (number, placed) in datagram.placed.iter().enumerate() {
+            let Some(sent) = placed.sent.filter(|sent| usize::from(sent.datagram) == index) else {
+                continue;
+            };
+            let start = usize::from(sent.at);
+            let change = match placed.action {
+                Action::Corrupt => Change::Corrupt,
+                _ => Change::Edit,
+            };
+            if let Some(data) = packet.payload.get(start..start + usize::from(sent.len)) {
+                self.compare(number, data, change);
+            }
+        }
+    }
+
+    /// Compares a control message with its bytes as sent.
+    fn compare_control(&mut self, packet: &Packet<'_>) {
+        let change = match self.datagram.placed.first().map(|placed| placed.action) {
+            Some(Action::Edit) => Change::Edit,
+            Some(Action::Corrupt) => Change::Corrupt,
+            _ => return,
+        };
+        self.compare(0, packet.payload, change);
+    }
+
+    /// Records the messages of the sent datagrams whose bits the link flipped.
+    fn compare_corrupted(&mut self, scratch: &mut Scratch) {
+        let datagram = self.datagram;
+        let is_damaged = |transit: &&Transit| transit.lost.is_none() && !transit.corrupted.is_empty();
+        for transit in datagram.link.iter().filter(is_damaged) {
+            let index = usize::from(transit.datagram);
+            let Some(sent) = datagram.sent().nth(index) else {
+                continue;
+            };
+            let mut bytes = sent.to_vec();
+            for bit in &transit.corrupted {
+                let at = usize::try_from(*bit / 8).ok();
+                if let Some(byte) = at.and_then(|at| bytes.get_mut(at)) {
+                    *byte ^= 1 << (bit % 8);
+                }
+            }
+            match Packet::parse(datagram.proto, &bytes, scratch) {
+                Ok(packet) => self.compare_damaged(&packet, index),
+                Err(error) => self.reading.damage = Some(error),
+            }
+        }
+    }
+
+    /// Compares the chunks of a damaged datagram with the messages at their places.
+    fn compare_damaged(&mut self, packet: &Packet<'_>, index: usize) {
+        let datagram = self.datagram;
+        if packet.control().is_some() {
+            return self.compare(0, packet.payload, Change::Link);
+        }
+        for (place, chunk) in packet.chunks().enumerate() {
+            let at = chunk.end() - chunk.data.len();
+            let is_here = |placed: &Placed| {
+                placed
+                    .sent
+                    .is_some_and(|sent| usize::from(sent.datagram) == index && usize::from(sent.at) == at)
+            };
+            let number = match datagram.placed.is_empty() {
+                true => Some(place),
+                false => datagram.placed.iter().position(is_here),
+            };
+            if let Some(number) = number {
+                self.compare(number, chunk.data, Change::Link);
+            }
+        }
+    }
+
+    /// Records the bytes that the receiver of a message got, if they differ from the received bytes.
+    fn compare(&mut self, number: usize, data: &[u8], change: Change) {
+        let reading = &self.reading;
+        let message = reading.messages.get(number);
+        let Some(message) = message.filter(|message| message.visibility.decoded) else {
+            return;
+        };
+        let before = (reading.data(message), reading.records(message));
+        if before.0 == data {
+            return;
+        }
+        let found = match message.layer {
+            Layer::Control => data.first().and_then(|id| {
+                let registry = self.decoder.registry();
+                let def = registry.control(self.datagram.proto, self.datagram.dir, *id)?;
+                Some(Found {
+                    def,
+                    body: 1,
+                    unknown: false,
+                })
+            }),
+            _ => self.known(data),
+        };
+        let after = After::new(message, before, data, found, change);
+        if let Some(message) = self.reading.messages.get_mut(number) {
+            message.after = Some(Arc::new(after));
         }
     }
 
@@ -335,7 +461,7 @@ impl<'a> Build<'a> {
                 !message.transport.vital
                     && match message.handling.done {
                         MessageOutcome::Placed(Action::Pass) => reading.data(message) == chunk.data,
-                        MessageOutcome::Placed(Action::Edit) => true,
+                        MessageOutcome::Placed(Action::Edit | Action::Corrupt) => true,
                         _ => false,
                     }
             }

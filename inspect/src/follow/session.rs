@@ -196,7 +196,7 @@ impl Followed {
         let (from, to) = (dir.sender(), dir.receiver());
         let placed = matches!(
             message.handling.done,
-            MessageOutcome::Placed(Action::Pass | Action::Edit | Action::Repeat)
+            MessageOutcome::Placed(Action::Pass | Action::Edit | Action::Corrupt | Action::Repeat)
         );
         let left = message.transport.vital && placed;
         if let Some(seq) = message.transport.seq {
@@ -237,7 +237,7 @@ impl Followed {
     fn outcome(&mut self, message: &Message) {
         match message.handling.done {
             MessageOutcome::Placed(Action::Drop | Action::Lose) => self.counts.dropped += 1,
-            MessageOutcome::Placed(Action::Edit) => self.counts.edited += 1,
+            MessageOutcome::Placed(Action::Edit | Action::Corrupt) => self.counts.edited += 1,
             _ => {}
         }
         let is_made = matches!(message.handling.origin, Origin::Rule | Origin::User);

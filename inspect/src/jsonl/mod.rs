@@ -40,7 +40,7 @@ pub use time::rfc3339;
 use time::seconds;
 
 use crate::{
-    DecodedEvent, EventLines, Layer, Message, Reading, Style, Verbosity,
+    After, DecodedEvent, EventLines, Layer, Message, Reading, Style, Verbosity,
     judge::Finding,
     lines::{self, About},
     recording::{Run, Tally},
@@ -48,7 +48,7 @@ use crate::{
     snapshot,
 };
 use schema::{
-    ActionBody, Body, FindingBody, HeaderBody, JsonLine, MessageBody, NoteBody, PlacedBody, ReplayBody,
+    ActionBody, AfterBody, Body, FindingBody, HeaderBody, JsonLine, MadeBody, MessageBody, NoteBody, PlacedBody, ReplayBody,
     StartBody, Summary, TallyBody,
 };
 
@@ -249,6 +249,7 @@ fn message_body(
         origin: Word(message.handling.origin),
         leg: datagram.leg.map(Word),
         link: transits(&datagram.link),
+        sent: message.after.as_deref().map(|after| sent_body(after, message, style)),
         client: None,
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(reading.data(message))),
         hex_out: None,
@@ -282,10 +283,26 @@ fn connless_body(
         origin: Word(Origin::Peer),
         leg: None,
         link: transits(&connless.link),
+        sent: None,
         client: Some(connless.client),
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(&*connless.bytes)),
         hex_out: (style.verbosity >= Verbosity::Bytes)
             .then(|| connless.sent.as_deref().map(Hex::from).into_iter().collect()),
+    }
+}
+
+/// Returns a message as its receiver got it.
+fn sent_body(after: &After, message: &Message, style: Style) -> AfterBody {
+    let rule = message.handling.rules.join("; ");
+    let rule = Some(rule).filter(|rule| !rule.is_empty() && !after.is_by_link);
+    let note = |note: &Note| NoteBody::explained(note, None).of_proxy(rule.clone());
+    AfterBody {
+        name: after.def.map(|def| def.name.to_string()),
+        size: after.data.len(),
+        fields: after.json(style.secrets).and_then(object),
+        notes: after.notes.iter().map(note).collect(),
+        bits: after.bits.clone(),
+        hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(&*after.data)),
     }
 }
 
@@ -314,12 +331,17 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, style: Style) -> Datagr
         chunks: reading.header.num_chunks,
         token_ok: reading.token_ok(),
         error: reading.error.map(|error| error.to_string().into()),
+        error_out: reading.damage.map(|error| error.to_string().into()),
     };
     let bytes = style.verbosity >= Verbosity::Bytes;
     let placed = datagram.placed.iter().filter(|_| bytes);
     let mut body = DatagramBody::new(datagram);
     body.notes = Some(notes(&reading.notes, reading));
     body.placed = placed.map(PlacedBody::new).collect();
+    body.made = match bytes {
+        true => datagram.made.iter().map(MadeBody::new).collect(),
+        false => Vec::new(),
+    };
     body.header = Some(header);
     body.hex = datagram.received().filter(|_| bytes).map(Hex::from);
     body.hex_out = bytes.then(|| datagram.sent().map(Hex::from).collect());

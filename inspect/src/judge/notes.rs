@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use teetap_proxy::session::{Connless, Datagram, Origin, SessionId, Time};
-use teetap_wire::{Code, Note};
+use teetap_wire::{Code, Note, printable};
 
 use super::{
     Judge,
@@ -12,7 +12,7 @@ use super::{
     finding_code::Topic,
     peers::{Culprit, Peers},
 };
-use crate::{Message, Reading, sentence};
+use crate::{After, Message, Reading, sentence};
 
 /// A datagram of a session with its decoded contents.
 pub(super) struct Seen<'a> {
@@ -35,6 +35,40 @@ impl Judge {
         for message in &seen.reading.messages {
             for note in &message.notes {
                 self.note(seen, Some(message), note);
+            }
+            if let Some(after) = &message.after {
+                self.changed(seen, message, after);
+            }
+        }
+    }
+
+    /// Records the notes on a message that a rule, a person or the link changed.
+    fn changed(&mut self, seen: &Seen<'_>, message: &Message, after: &After) {
+        let names = message.handling.rules.join("; ");
+        let by = match (after.is_by_link, names.is_empty()) {
+            (true, _) => "changed by the link".to_owned(),
+            (false, true) => "changed on the way".to_owned(),
+            (false, false) => format!("changed by the rule {}", printable(names.as_bytes())),
+        };
+        for note in &after.notes {
+            let topic = Topic::Note(note.code);
+            if let Some(entry) = self.entries.known(seen.session, topic, Culprit::Proxy) {
+                entry.again(seen.at);
+                continue;
+            }
+            let place = Occurrence {
+                dir: Some(seen.datagram.dir),
+                datagram: Some(seen.datagram.ordinal).filter(|ordinal| *ordinal > 0),
+                frame: seen.datagram.ends.frame,
+                message: Some(seen.reading.label(message)),
+                ..Occurrence::at(seen.at)
+            };
+            let text = Cow::Borrowed(note.code.text());
+            let detail = Some(by.clone());
+            if let Some(session) = self.entries.room(seen.session) {
+                session
+                    .entries
+                    .push(Oddity::new(topic, Culprit::Proxy, (text, detail), place));
             }
         }
     }

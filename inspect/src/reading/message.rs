@@ -3,9 +3,9 @@
 //! Law: a message contains typed data, not text. [`Reading`], which has the bytes, renders it as text, JSON or a tree
 //! on demand.
 
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc, time::Duration};
 
-use teetap_proxy::session::{Action, Datagram, Origin};
+use teetap_proxy::session::{Action, Datagram, MadeHow, Origin};
 use teetap_rules::context::Players;
 use teetap_wire::{
     Code, MessageId, Note, Seq, Severity, connless,
@@ -15,7 +15,7 @@ use teetap_wire::{
 };
 
 use super::Reading;
-use crate::{Style, gist, snapshot::ItemBytes};
+use crate::{After, Style, gist, snapshot::ItemBytes};
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ pub struct Message {
     pub(crate) players: Option<Arc<Players>>,
     /// The snapshot completed by the message.
     pub completed: CompletedSnapshot,
+    /// The message as its receiver got it; `None` if it got the same bytes or none, or if the message is not decoded.
+    pub after: Option<Arc<After>>,
 }
 
 /// The vital flags and sequence numbers of a message.
@@ -89,6 +91,11 @@ pub struct Handling {
     pub rules: Vec<Arc<str>>,
     /// Marks that rules set on the message.
     pub marks: Box<[Arc<str>]>,
+    /// Why the proxy sent the message by itself, and the time for which it held the message; `None` for a message of a
+    /// peer, or if unknown.
+    pub made: Option<(MadeHow, Duration)>,
+    /// The time for which a rule delays the message; `None` if it is not delayed.
+    pub delay: Option<Duration>,
 }
 
 impl Default for Handling {
@@ -99,6 +106,8 @@ impl Default for Handling {
             done: MessageOutcome::Placed(Action::Pass),
             rules: Vec::new(),
             marks: Box::default(),
+            made: None,
+            delay: None,
         }
     }
 }
@@ -241,7 +250,8 @@ impl MessageOutcome {
 impl Message {
     /// Returns the memory held by the message and its snapshot, in bytes.
     pub(super) fn held(&self) -> usize {
-        self.notes.capacity() * size_of::<Note>() + self.completed.held()
+        let after = self.after.as_ref().map_or(0, |after| after.held());
+        self.notes.capacity() * size_of::<Note>() + self.completed.held() + after
     }
 
     /// Creates a message of a peer that is forwarded and not decoded.
@@ -260,6 +270,7 @@ impl Message {
             for_ddnet: false,
             players: None,
             completed: CompletedSnapshot::default(),
+            after: None,
         }
     }
 
@@ -270,6 +281,11 @@ impl Message {
         let word = match (self.handling.done.word(), self.transport.expected_seq) {
             (Some(word), Some(seq)) => Some(format!("{word}: expected number {}", seq.get())),
             (word, _) => word,
+        };
+        let word = match (self.handling.made, self.handling.delay) {
+            (Some((how, waited)), _) => Some(made_word(how, waited)),
+            (None, Some(delay)) => Some(format!("delay {}", delay_text(delay))),
+            (None, None) => word,
         };
         if self.handling.rules.is_empty() {
             return word;
@@ -295,6 +311,24 @@ impl Message {
     }
 }
 
+/// Returns the words for a message that the proxy sent by itself, such as `released after 2.000 s`.
+fn made_word(how: MadeHow, waited: Duration) -> String {
+    let word = match how {
+        MadeHow::Inject => "inject",
+        MadeHow::Copy => "copy",
+        MadeHow::Release => return format!("released after {:.3} s", waited.as_secs_f64()),
+    };
+    match waited.is_zero() {
+        true => word.to_owned(),
+        false => format!("{word} after {:.3} s", waited.as_secs_f64()),
+    }
+}
+
+/// Returns a delay in milliseconds, such as `93 ms` or `0.25 ms`.
+fn delay_text(delay: Duration) -> String {
+    format!("{} ms", delay.as_secs_f64() * 1000.0)
+}
+
 /// Maximum length of a rule's name on a line, in characters. A rule without a name is called by its whole text.
 const MAX_NAME: usize = 40;
 
@@ -307,6 +341,20 @@ fn shortened(name: &str) -> Cow<'_, str> {
 
 /// Views of messages, rendered on demand.
 impl Reading {
+    /// Returns a one-line summary of a message. If its receiver got other bytes, the summary shows what changed, such as
+    /// `all: hello → goodbye`.
+    #[must_use]
+    pub fn summary(&self, message: &Message, secrets: Secrets) -> String {
+        let gist = self.gist(message, secrets);
+        match &message.after {
+            None => gist,
+            Some(after) => {
+                let before = (gist, self.records(message), self.data(message));
+                after.summary(message, before, secrets)
+            }
+        }
+    }
+
     /// Returns the id and the fields of a message, without the chunk header.
     #[must_use]
     pub fn data(&self, message: &Message) -> &[u8] {

@@ -41,6 +41,8 @@ pub struct Reading {
     pub is_cut: bool,
     /// The reason why the bytes could not be read; `None` if they could.
     pub error: Option<Unreadable>,
+    /// The reason why the receiver cannot read a datagram whose bits the link flipped; `None` if it can.
+    pub damage: Option<PacketError>,
     /// True if the proxy refused the datagram: a note says why its receiver would drop it.
     pub is_refused: bool,
     /// True if the datagram has no messages and passes the filter.

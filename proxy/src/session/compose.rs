@@ -3,7 +3,7 @@
 
 use teetap_wire::{ChunkHeader, MAX_CHUNKS, MAX_COMPOSED_PAYLOAD, Proto, Seq, write_chunk};
 
-use super::datagram::SentAt;
+use super::datagram::{MadeAt, SentAt};
 
 /// Returns true if a message of `len` bytes fits into a chunk: 10 bits of size in 0.6; in 0.7 its sender
 /// refuses more than 1388.
@@ -17,12 +17,15 @@ pub(crate) struct Composer {
     bytes: Vec<u8>,
     /// End of each payload in `bytes`, and its number of chunks.
     payloads: Vec<(usize, u8)>,
+    /// The messages that the proxy sends by itself.
+    made: Vec<MadeAt>,
 }
 
 impl Composer {
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.payloads.clear();
+        self.made.clear();
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -76,6 +79,25 @@ impl Composer {
             at: u16::try_from(end - data.len() - start).ok()?,
             len: u16::try_from(data.len()).ok()?,
         })
+    }
+
+    /// Appends a chunk with a message that the proxy sends by itself. `of` returns the record of the message at its
+    /// place.
+    pub(crate) fn push_made(
+        &mut self,
+        proto: Proto,
+        vital: Option<Seq>,
+        data: &[u8],
+        of: impl FnOnce(SentAt) -> MadeAt,
+    ) {
+        if let Some(sent) = self.push(proto, vital, false, data) {
+            self.made.push(of(sent));
+        }
+    }
+
+    /// Removes and returns the records of the messages that the proxy sends by itself.
+    pub(crate) fn take_made(&mut self) -> Box<[MadeAt]> {
+        self.made.drain(..).collect()
     }
 
     /// Returns the payloads, each with its number of chunks.

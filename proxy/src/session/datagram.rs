@@ -37,6 +37,9 @@ pub struct Datagram {
     /// Record of each chunk, in order. Empty if each chunk was forwarded unchanged under its own sequence
     /// number.
     pub placed: Box<[Placed]>,
+    /// Record of each message in the sent datagrams that the proxy sent by itself: made by a rule or a user, or
+    /// released.
+    pub made: Box<[MadeAt]>,
     /// Effects of link lines on the sent datagrams. Empty if each datagram was sent immediately, once and
     /// unchanged.
     pub link: Box<[Transit]>,
@@ -140,6 +143,7 @@ impl Datagram {
             sent,
             inflated,
             placed: Box::default(),
+            made: Box::default(),
             link: Box::default(),
             notes: Notes::default(),
         }
@@ -248,6 +252,8 @@ pub struct Placed {
     pub sent: Option<SentAt>,
     /// The number under which the message is held; `None` if not held.
     pub held: Option<HeldId>,
+    /// The time for which a rule delays the message; `None` if it is not delayed.
+    pub delay: Option<Duration>,
 }
 
 impl Placed {
@@ -262,6 +268,7 @@ impl Placed {
             marks: Box::default(),
             sent: None,
             held: None,
+            delay: None,
         }
     }
 
@@ -279,6 +286,34 @@ impl Placed {
             ..self
         }
     }
+}
+
+/// Record of a message that the proxy sent by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeAt {
+    /// Place of the message in the datagrams that were sent with this event.
+    pub sent: SentAt,
+    /// Why the proxy sent the message.
+    pub how: MadeHow,
+    /// Name of the rule that made or held the message; `None` if there is none, or if it is unknown.
+    pub rule: Option<Box<str>>,
+    /// The number under which the message was held; `None` if it was not held.
+    pub held: Option<HeldId>,
+    /// The time for which the message was held; zero if it was not held.
+    pub waited: Duration,
+}
+
+/// Why the proxy sent a message by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
+pub enum MadeHow {
+    /// A rule or a user made it.
+    Inject,
+    /// It is a copy of another message, which a rule made.
+    Copy,
+    /// It was held, and is released.
+    #[default]
+    Release,
 }
 
 /// The place of a message in the sent datagrams.
@@ -327,6 +362,8 @@ pub enum Action {
     Pass,
     /// Forwarded with other bytes.
     Edit,
+    /// Forwarded with flipped bits.
+    Corrupt,
     /// A retransmission of a message that was forwarded before: forwarded with the same bytes as then.
     Repeat,
     /// A retransmission that the receiver no longer needs: left out.

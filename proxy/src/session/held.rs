@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, num::NonZeroU32};
 
 use super::{
-    datagram::HeldId,
+    datagram::{HeldId, MadeAt, MadeHow, SentAt},
     time::Time,
     waiting::{HeldMessage, ReleaseReason},
 };
@@ -28,6 +28,10 @@ pub(crate) struct Held {
     /// True if a notice reports the release.
     is_noticed: bool,
     is_edited: bool,
+    /// Why the proxy sends the message when it is released.
+    how: MadeHow,
+    /// The time since which the message is held.
+    since: Time,
 }
 
 /// The end of a wait, as a notice reports it.
@@ -40,7 +44,7 @@ pub(crate) struct HoldEnd {
 }
 
 impl Held {
-    pub(crate) fn new(data: Box<[u8]>, vital: bool, release: Release) -> Self {
+    pub(crate) fn new(data: Box<[u8]>, vital: bool, release: Release, since: Time) -> Self {
         Self {
             id: None,
             data,
@@ -49,6 +53,24 @@ impl Held {
             rule: None,
             is_noticed: matches!(release, Release::Pause(_)),
             is_edited: false,
+            how: MadeHow::Release,
+            since,
+        }
+    }
+
+    /// Returns the message as made by a rule or a user.
+    pub(crate) fn made(self, how: MadeHow) -> Self {
+        Self { how, ..self }
+    }
+
+    /// Returns the record of the message when it is sent at the time `now`.
+    pub(crate) fn made_at(&self, sent: SentAt, now: Time) -> MadeAt {
+        MadeAt {
+            sent,
+            how: self.how,
+            rule: self.rule.clone(),
+            held: self.id,
+            waited: now.since(self.since),
         }
     }
 

@@ -149,7 +149,7 @@ impl Bench {
     }
 
     pub(crate) fn inject(&mut self, message: Made) -> Vec<String> {
-        let Made { dir, vital, data } = message;
+        let Made { dir, vital, data, .. } = message;
         self.command(Command::Inject {
             session: SessionId(1),
             dir,
@@ -390,7 +390,7 @@ fn check_places(datagram: &session::Datagram) {
         return;
     };
     for (placed, chunk) in datagram.placed.iter().zip(received.chunks()) {
-        let went = matches!(placed.action, Action::Pass | Action::Edit | Action::Repeat);
+        let went = matches!(placed.action, Action::Pass | Action::Edit | Action::Corrupt | Action::Repeat);
         assert_eq!(placed.sent.is_some(), went, "{placed:?}");
         let Some(at) = placed.sent else { continue };
         let sent = datagram.sent().nth(at.datagram.into()).unwrap();

@@ -43,7 +43,12 @@ impl Template {
         let mut data = Vec::new();
         let encoded = form.def.encode(&Datum::Group(fields), &mut data);
         let vital = form.vital;
-        Some(encoded.map(|()| Made { dir, vital, data }))
+        Some(encoded.map(|()| Made {
+            dir,
+            vital,
+            data,
+            rule: None,
+        }))
     }
 }
 

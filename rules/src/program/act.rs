@@ -249,6 +249,7 @@ impl<F: Facts> ActionRun<'_, F> {
             }
         }
         let has_effect = !places.is_empty();
+        self.verdict.is_corrupted |= has_effect;
         self.drawn.corrupted.push(places);
         has_effect
     }

@@ -132,7 +132,12 @@ impl<F: Facts> ActionRun<'_, F> {
         let mut data = Vec::new();
         form.def.encode(&Datum::Group(fields), &mut data)?;
         let vital = form.vital;
-        Ok(Made { dir, vital, data })
+        Ok(Made {
+            dir,
+            vital,
+            data,
+            rule: Some(self.id),
+        })
     }
 
     /// Sets a variable.

@@ -54,7 +54,12 @@ pub fn compiled(source: &str) -> Result<Arc<Program>, Vec<Diagnostic>> {
 /// Returns a vital message as made by a rule or a command.
 pub fn made(dir: Dir, data: impl Into<Vec<u8>>) -> Made {
     let (vital, data) = (true, data.into());
-    Made { dir, vital, data }
+    Made {
+        dir,
+        vital,
+        data,
+        rule: None,
+    }
 }
 
 /// Returns a program that may change everything and changes nothing.

@@ -12,7 +12,7 @@ use teetap_proxy::session::{EventKind, Origin};
 use teetap_rules::wrap::at_spaces;
 use teetap_wire::{
     Note, RangeOf, Severity,
-    def::{Def, Record, Records, Registry, Secrets, Source},
+    def::{Def, Records, Secrets, Source},
 };
 
 use super::history::Row;
@@ -112,14 +112,13 @@ impl Contents {
 
     /// Returns the contents for a row.
     #[must_use]
-    pub(crate) fn from_row(row: &Row, style: Style, registry: &'static Registry) -> Self {
+    pub(crate) fn from_row(row: &Row, style: Style) -> Self {
         match row {
-            Row::Line(decoded, line) => match (row.message(), row.index()) {
-                (Some((reading, message)), Some(index)) => {
-                    let place = (index, row.with_datagram());
-                    message_contents(decoded, reading, message, place, style, registry)
+            Row::Line(decoded, line) => match row.message() {
+                Some((reading, message)) => {
+                    message_contents(decoded, reading, message, row.with_datagram(), style)
                 }
-                _ => Self {
+                None => Self {
                     title: "event".to_owned(),
                     lines: row::render(decoded, line, style)
                         .into_iter()
@@ -162,23 +161,23 @@ fn message_contents(
     decoded: &DecodedEvent,
     reading: &Reading,
     message: &Message,
-    (index, with_datagram): (usize, bool),
+    with_datagram: bool,
     style: Style,
-    registry: &'static Registry,
 ) -> Contents {
     let bytes = reading.data(message);
-    let after = After::from_event(decoded, index, registry);
+    let after = message.after.as_deref();
     let mut contents = Contents {
         title: reading.label(message).into_owned(),
         lines: facts(decoded, message),
         bytes: bytes.to_vec(),
-        after: after.as_ref().map(|after| after.data.clone()),
+        after: after.map(|after| after.data.clone()),
         ..Contents::default()
     };
+    contents.add_after(after, message);
     contents.add_notes(decoded, reading, message, with_datagram, style);
     if let Some(def) = message.def {
         let records = reading.records(message);
-        contents.add_fields(def, records, Source::Bytes(bytes), after.as_ref(), style);
+        contents.add_fields(def, records, Source::Bytes(bytes), after, style);
     }
     if let Some(snapshot) = message.completed.view() {
         contents.lines.push(fact("snapshot", snapshot.to_string()));
@@ -244,6 +243,34 @@ fn facts(decoded: &DecodedEvent, message: &Message) -> Vec<TreeLine> {
 }
 
 impl Contents {
+    /// Adds the facts about the message as its receiver got it: the flipped bits, another name, and notes.
+    fn add_after(&mut self, after: Option<&After>, message: &Message) {
+        let Some(after) = after else { return };
+        let mut done = |name: &str, value: String| {
+            self.lines.push(TreeLine {
+                weight: LineKind::Done,
+                ..fact(name, value)
+            });
+        };
+        if let Some(bits) = after.bits_text() {
+            done("corrupt", bits);
+        }
+        let name = |def: Option<&Def>| def.map_or("unknown message".to_owned(), |def| def.name.to_string());
+        let (before, new) = (name(message.def), name(after.def));
+        if before != new {
+            done("receiver", format!("{before} → {new}"));
+        }
+        for note in &after.notes {
+            self.lines.push(TreeLine {
+                weight: LineKind::Warning,
+                name: format!("! {}:", note.code.name()),
+                value: format!("as the receiver gets it, {}", note.code.text()),
+                range: None,
+                depth: 0,
+            });
+        }
+    }
+
     fn add_notes(
         &mut self,
         decoded: &DecodedEvent,
@@ -306,7 +333,7 @@ impl Contents {
             if is_hidden && records.secret(def, record, source).is_some() {
                 self.secret.push(range.clone());
             }
-            let new = after.and_then(|after| changed(after, (def, at, record), style));
+            let new = after.and_then(|after| after.value((def, at, record), style.secrets));
             if let Some(new) = new.filter(|new| *new != value) {
                 value = format!("{value} → {new}");
                 weight = LineKind::Changed;
@@ -323,14 +350,6 @@ impl Contents {
             });
         }
     }
-}
-
-/// Returns the value of the same field in the message as sent; `None` if the message was sent in another form.
-fn changed(after: &After, (def, at, record): (&Def, usize, &Record), style: Style) -> Option<String> {
-    let same = after.def.filter(|new| std::ptr::eq(*new, def))?;
-    let records = after.records();
-    let new = records.all().get(at).filter(|new| new.field == record.field)?;
-    Some(records.value_text(same, new, Source::Bytes(&after.data), style.secrets))
 }
 
 /// Returns the byte range of the message that a note is about; `None` if the note is about the datagram.

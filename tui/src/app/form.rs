@@ -259,6 +259,7 @@ impl MessageForm {
             dir: held.dir,
             vital: held.vital,
             data: data.map_err(|_| FormError::Late)?,
+            rule: None,
         })
     }
 

@@ -193,7 +193,7 @@ impl App {
     /// Updates the detail panes for the selected row.
     pub(crate) fn sync(&mut self) {
         let contents = self.messages.row().map_or_else(Contents::default, |row| {
-            Contents::from_row(row, self.look.style, self.registry).wrapped(self.detail.width)
+            Contents::from_row(row, self.look.style).wrapped(self.detail.width)
         });
         self.detail.show(self.messages.number(), contents);
         match self.panes.focus {

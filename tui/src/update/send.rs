@@ -191,6 +191,7 @@ pub(super) fn resend_selected(app: &mut App) -> Result<(), Refused> {
         dir,
         vital: message.transport.vital,
         data: reading.data(message).to_vec(),
+        rule: None,
     };
     Ok(app.ask(Command::Inject(Inject::bytes(session, &message)))?)
 }

@@ -1,7 +1,7 @@
 //! The end of a message row: its summary, the action on it, and the letter of the action.
 
 use ratatui::text::{Line, Span};
-use teetap_inspect::{After, Message, Reading, Transits, reading::MessageOutcome};
+use teetap_inspect::{Message, Reading, Transits, reading::MessageOutcome};
 use teetap_proxy::session::{Action, Origin};
 
 use super::cut;
@@ -22,18 +22,14 @@ pub(super) fn summary(
     columns: usize,
     app: &App,
 ) -> [Span<'static>; 2] {
-    let mut gist = reading.gist(message, app.look.style.secrets);
-    if message.handling.done == MessageOutcome::Placed(Action::Edit)
-        && let (Some(decoded), Some(index)) = (row.event(), row.index())
-        && let Some(after) = After::from_event(decoded, index, app.registry)
-    {
-        let after = after.gist(message, app.look.style.secrets);
-        if !after.is_empty() && after != gist {
-            gist = format!("{gist} → {}", changed_part(&gist, &after));
-        }
-    }
+    let gist = reading.summary(message, app.look.style.secrets);
     let lost = lost(row, message).map(|transits| transits.words());
-    let outcome = [message.outcome(), lost]
+    let bits = message.after.as_ref().and_then(|after| after.bits_text());
+    let outcome = match (message.outcome(), bits) {
+        (Some(outcome), Some(bits)) => Some(format!("{outcome}: {bits}")),
+        (outcome, _) => outcome,
+    };
+    let outcome = [outcome, lost]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
@@ -57,22 +53,11 @@ pub(super) fn summary(
     ]
 }
 
-/// Returns the end of a changed summary, from the first word that differs.
-fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
-    let same = before
-        .char_indices()
-        .zip(after.chars())
-        .find(|((_, before), after)| before != after)
-        .map_or(before.len(), |((at, _), _)| at);
-    let word = after.get(..same).and_then(|same| same.rfind(' '));
-    word.and_then(|at| after.get(at + 1..)).unwrap_or(after)
-}
-
 /// Returns the effects of link lines on the datagram that carried a message; `None` unless they lost it.
 fn lost<'a>(row: &'a Row, message: &Message) -> Option<Transits<'a>> {
     let is_sent = matches!(
         message.handling.done,
-        MessageOutcome::Ended | MessageOutcome::Placed(Action::Pass | Action::Repeat | Action::Edit)
+        MessageOutcome::Ended | MessageOutcome::Placed(Action::Pass | Action::Repeat | Action::Edit | Action::Corrupt)
     );
     let transits = Transits::of_event(&row.event()?.event.what)?;
     (is_sent && transits.are_lost()).then_some(transits)
@@ -92,7 +77,7 @@ pub(super) fn letter(row: &Row, message: &Message) -> Option<char> {
         MessageOutcome::Placed(action) => match action {
             // A column shows the flag of a resend.
             Action::Pass | Action::Repeat => None,
-            Action::Edit => Some('E'),
+            Action::Edit | Action::Corrupt => Some('E'),
             Action::Drop => Some('D'),
             Action::Lose => Some('L'),
             Action::Hold => Some('H'),

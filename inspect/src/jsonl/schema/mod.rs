@@ -25,7 +25,9 @@ pub use summary::{
     EndedByBody, EndingBody, LineEffect, RecordingBody, RuleEffect, RuleEndingBody, SummaryBody,
 };
 pub(super) use summary::{ReplayBody, Summary, TallyBody};
-pub(super) use traffic::{ActionBody, HeaderBody, MessageBody, NoteBody, ParentBody, PlacedBody};
+pub(super) use traffic::{
+    ActionBody, AfterBody, HeaderBody, MadeBody, MessageBody, NoteBody, ParentBody, PlacedBody,
+};
 pub use traffic::{DatagramBody, SessionBody, TransitBody, transits};
 
 /// The version of the schema.

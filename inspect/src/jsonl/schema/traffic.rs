@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::Hex,
-    session::{Action, Datagram, EventKind, HeldId, Origin, Placed, SentAt, SessionChange, State, Transit},
+    session::{Action, Datagram, EventKind, HeldId, MadeAt, MadeHow, Origin, Placed, SentAt, SessionChange, State, Transit},
     words::{self, Word},
 };
 use teetap_rules::{RuleId, impair::Lost};
@@ -108,6 +108,9 @@ pub(in crate::jsonl) struct MessageBody<'a> {
     /// Effects of link lines on the datagram; missing if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::jsonl) link: Vec<TransitBody>,
+    /// The message as its receiver got it; missing if it got the same bytes or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) sent: Option<AfterBody>,
     /// Address of the client, for a message outside a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) client: Option<SocketAddr>,
@@ -116,6 +119,25 @@ pub(in crate::jsonl) struct MessageBody<'a> {
     /// The datagrams sent at once, for a message outside a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) hex_out: Option<Vec<Hex>>,
+}
+
+/// A message as its receiver got it.
+#[derive(Serialize, Deserialize)]
+pub(in crate::jsonl) struct AfterBody {
+    /// Null if the id is unknown.
+    pub(in crate::jsonl) name: Option<String>,
+    /// Size of the id and fields, in bytes.
+    pub(in crate::jsonl) size: usize,
+    /// Decoded fields; null if the id is unknown, or if a secret could be in them.
+    pub(in crate::jsonl) fields: Option<Box<RawValue>>,
+    /// Notes that the received message does not have.
+    pub(in crate::jsonl) notes: Vec<NoteBody>,
+    /// Flipped bits, counted from the lowest bit of the first byte of the message; missing if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::jsonl) bits: Vec<usize>,
+    /// The bytes. Only with `-vv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) hex: Option<Hex>,
 }
 
 /// Identifies the datagram of a message.
@@ -143,6 +165,12 @@ pub(in crate::jsonl) struct NoteBody {
     /// snapshot. Only in lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
+    /// `proxy` for a note on a message as sent, which a rule or the link changed. Only in lines, like the next field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    side: Option<Cow<'static, str>>,
+    /// Name of the rule that changed the message; missing if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
 }
 
 impl NoteBody {
@@ -162,6 +190,15 @@ impl NoteBody {
         }
     }
 
+    /// Returns the note as caused by the proxy, with the name of the rule if one caused it.
+    pub(in crate::jsonl) fn of_proxy(self, rule: Option<String>) -> Self {
+        Self {
+            side: Some("proxy".into()),
+            rule,
+            ..self
+        }
+    }
+
     fn plain(note: &Note) -> Self {
         Self {
             code: note.code.name().into(),
@@ -171,6 +208,8 @@ impl NoteBody {
             place: Cow::default(),
             text: Cow::default(),
             detail: None,
+            side: None,
+            rule: None,
         }
     }
 
@@ -212,6 +251,9 @@ pub struct DatagramBody {
     /// The action on each message, with its bytes; missing if all messages were forwarded unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::jsonl) placed: Vec<PlacedBody>,
+    /// The messages that the proxy sent by itself; missing if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::jsonl) made: Vec<MadeBody>,
     /// Effects of link lines on the sent datagrams; missing if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     link: Vec<TransitBody>,
@@ -247,6 +289,9 @@ pub(in crate::jsonl) struct HeaderBody {
     pub(in crate::jsonl) token_ok: bool,
     /// The reason why the bytes cannot be read; null if they can.
     pub(in crate::jsonl) error: Option<Cow<'static, str>>,
+    /// The reason why the receiver cannot read the bytes, some of whose bits the link flipped; missing if it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::jsonl) error_out: Option<Cow<'static, str>>,
 }
 
 impl DatagramBody {
@@ -260,6 +305,7 @@ impl DatagramBody {
             leg: datagram.leg.map(Word),
             notes: None,
             placed: Vec::new(),
+            made: Vec::new(),
             link: transits(&datagram.link),
             header: None,
             hex: None,
@@ -275,6 +321,7 @@ impl DatagramBody {
         Self {
             notes: Some(notes).filter(|notes| !notes.is_empty()),
             placed: datagram.placed.iter().map(PlacedBody::new).collect(),
+            made: datagram.made.iter().map(MadeBody::new).collect(),
             packets: Some((datagram.received().is_some(), datagram.sent().count())),
             ..Self::new(datagram)
         }
@@ -310,6 +357,7 @@ impl DatagramBody {
         datagram.ordinal = self.ordinal.unwrap_or_default();
         datagram.ends.frame = self.header.as_ref().and_then(|header| header.frame);
         datagram.placed = self.placed.iter().map(PlacedBody::placed).collect();
+        datagram.made = self.made.iter().map(MadeBody::made).collect();
         datagram.link = self.link.iter().map(TransitBody::transit).collect();
         let mut notes = Notes::new();
         let known = self.notes.iter().flatten().filter_map(NoteBody::note);
@@ -404,6 +452,65 @@ pub(in crate::jsonl) struct PlacedBody {
     /// Id under which the message is held; missing if it is not held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<NonZeroU32>,
+    /// Delay of the message by a rule; missing if it is not delayed.
+    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "words::seconds")]
+    delay_s: Duration,
+}
+
+/// A message that the proxy sent by itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::jsonl) struct MadeBody {
+    how: Word<MadeHow>,
+    /// Name of the rule that made or held the message; missing if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rule: Option<Box<str>>,
+    sent: SentBody,
+    /// Id under which the message was held; missing if it was not held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    held: Option<NonZeroU32>,
+    /// Time for which the message was held; missing if it was not held.
+    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "words::seconds")]
+    waited_s: Duration,
+}
+
+impl MadeBody {
+    pub(in crate::jsonl) fn new(made: &MadeAt) -> Self {
+        Self {
+            how: Word(made.how),
+            rule: made.rule.clone(),
+            sent: SentBody::new(made.sent),
+            held: made.held.map(|held| held.0),
+            waited_s: made.waited,
+        }
+    }
+
+    fn made(&self) -> MadeAt {
+        MadeAt {
+            sent: self.sent.sent(),
+            how: self.how.0,
+            rule: self.rule.clone(),
+            held: self.held.map(HeldId),
+            waited: self.waited_s,
+        }
+    }
+}
+
+impl SentBody {
+    const fn new(sent: SentAt) -> Self {
+        Self {
+            datagram: sent.datagram,
+            at: sent.at,
+            len: sent.len,
+        }
+    }
+
+    const fn sent(self) -> SentAt {
+        SentAt {
+            datagram: self.datagram,
+            at: self.at,
+            len: self.len,
+        }
+    }
 }
 
 /// The position of a message in the sent datagrams.
@@ -424,12 +531,9 @@ impl PlacedBody {
             seq_out: placed.seq_out.map(Seq::get),
             rules: placed.rules.iter().map(|rule| rule.0).collect(),
             marks: placed.marks.iter().map(|mark| (&**mark).into()).collect(),
-            sent: placed.sent.map(|sent| SentBody {
-                datagram: sent.datagram,
-                at: sent.at,
-                len: sent.len,
-            }),
+            sent: placed.sent.map(SentBody::new),
             held: placed.held.map(|held| held.0),
+            delay_s: placed.delay.unwrap_or_default(),
         }
     }
 
@@ -437,12 +541,9 @@ impl PlacedBody {
         Placed {
             rules: self.rules.iter().copied().map(RuleId).collect(),
             marks: self.marks.iter().map(|mark| (&**mark).into()).collect(),
-            sent: self.sent.map(|sent| SentAt {
-                datagram: sent.datagram,
-                at: sent.at,
-                len: sent.len,
-            }),
+            sent: self.sent.map(SentBody::sent),
             held: self.held.map(HeldId),
+            delay: Some(self.delay_s).filter(|delay| !delay.is_zero()),
             ..Placed::new(self.seq_out.map(Seq::new), self.action.0)
         }
     }

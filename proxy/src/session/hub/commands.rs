@@ -40,7 +40,13 @@ impl Hub {
             Command::Inject { dir, vital, data, .. } => {
                 let (dir, vital) = (*dir, *vital);
                 let data = data.to_vec();
-                link.inject(&Made { dir, vital, data }, Origin::User, env)
+                let made = Made {
+                    dir,
+                    vital,
+                    data,
+                    rule: None,
+                };
+                link.inject(&made, Origin::User, env)
             }
             Command::Release { key, .. } => link.release(Held::Key(*key), env),
             Command::ReleaseOne { dir, held, .. } => link.release(Held::One(*dir, *held), env),

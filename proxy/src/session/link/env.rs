@@ -43,6 +43,12 @@ pub(crate) struct Env {
 }
 
 impl Env {
+    /// Returns the name of a rule of the program.
+    pub(crate) fn rule_name(&self, rule: Option<RuleId>) -> Option<Box<str>> {
+        let name = self.program.as_ref()?.rule(rule?)?;
+        Some(name.into())
+    }
+
     /// Replaces the program. Rules that both programs contain keep the counts that all sessions share.
     pub(crate) fn set_program(&mut self, program: Option<Arc<Program>>) {
         let named = |program: &Option<Arc<Program>>| program.as_ref().map(|program| program.names());

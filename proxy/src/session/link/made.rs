@@ -5,7 +5,7 @@ use teetap_rules::Made;
 use teetap_wire::{Dir, Flags, Header, Seq, Side, Trailing, control, write};
 
 use super::{Env, Link, phase::Phase};
-use crate::session::{Held, HeldId, HeldMessage, Notice, Origin, compose::fits};
+use crate::session::{Held, HeldId, HeldMessage, MadeHow, Notice, Origin, compose::fits};
 
 const NOT_ONLINE: &str = "the session is not online";
 const NOT_HELD: &str = "the message is not held";
@@ -36,9 +36,10 @@ impl Link {
             self.arm(made.dir, env);
         }
         let proto = self.legs.server.proto;
+        let rule = env.rule_name(made.rule);
         env.work.composer.clear();
         self.splice(made.dir)
-            .inject(made, proto, env.now, &mut env.work.composer);
+            .inject(made, (MadeHow::Inject, rule), proto, env.now, &mut env.work.composer);
         self.send_composed(made.dir, origin, env);
         Ok(())
     }

@@ -77,6 +77,7 @@ impl Link {
     ) {
         env.work.placed.clear();
         env.work.touched.clear();
+        env.work.composer.clear();
         env.work.missing = 0;
         self.report_relayed(from, datagram, packet, None, mark, env);
     }
@@ -93,6 +94,7 @@ impl Link {
         let leg = self.leg(from);
         leg.ordinal += 1;
         let ordinal = leg.ordinal;
+        let made = env.work.composer.take_made();
         if !env.out.is_watched() {
             return;
         }
@@ -110,6 +112,7 @@ impl Link {
         event.ordinal = ordinal;
         event.ends = self.ends();
         event.placed = env.work.placed.drain(..).chain(env.work.control.take()).collect();
+        event.made = made;
         event.link = env.out.transits_since(mark);
         event.notes = packet.notes;
         if let Some(code) = odd_ack {
@@ -174,6 +177,7 @@ impl Link {
 
     /// Reports the datagrams that the proxy itself has sent on one leg since `mark`.
     pub(super) fn report_made(&mut self, to: Side, origin: Origin, mark: usize, env: &mut Env) {
+        let made = env.work.composer.take_made();
         if !env.out.is_watched_closely() {
             return;
         }
@@ -183,6 +187,7 @@ impl Link {
         event.leg = Some(to);
         event.ends = self.ends();
         event.placed = env.work.control.take().into_iter().collect();
+        event.made = made;
         event.link = env.out.transits_since(mark);
         env.out
             .event(env.now, Some(self.id()), EventKind::Datagram(event));

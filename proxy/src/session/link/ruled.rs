@@ -123,10 +123,16 @@ impl Link {
             Fate::Drop => Action::Drop,
             Fate::Lose { .. } => Action::Lose,
             Fate::Delay { .. } => Action::Hold,
+            _ if verdict.is_corrupted => Action::Corrupt,
             _ if verdict.edit.is_some() => Action::Edit,
             _ => Action::Pass,
         };
+        let delay = match verdict.fate {
+            Fate::Delay { for_, .. } => Some(for_),
+            _ => None,
+        };
         env.work.control = Some(Placed {
+            delay,
             rules: verdict.rules.as_slice().into(),
             ..Placed::new(None, action)
         });

@@ -6,7 +6,7 @@ use teetap_wire::{Chunk, snap::Recoded};
 
 use super::{
     Splice,
-    place::{OVERTAKEN_FOR, Placement},
+    place::{OVERTAKEN_FOR, Placement, edited_by},
 };
 use crate::session::{
     datagram::{Action, Placed},
@@ -44,7 +44,7 @@ impl Splice {
             Recoded::Messages(messages) => messages.iter().map(|message| &**message).collect(),
         };
         let passed = if verdict.edit.is_some() || is_recoded {
-            Action::Edit
+            edited_by(&verdict)
         } else {
             Action::Pass
         };
@@ -88,7 +88,7 @@ impl Splice {
             self.overtake(&overtakes, to);
         }
         for data in messages {
-            self.copy(data, false, &verdict.copies, to);
+            self.copy(data, false, &verdict, to);
         }
         self.inject_all(&verdict.after, to);
         placed.touched(verdict.rules, verdict.marks)
@@ -117,7 +117,7 @@ impl Splice {
         } = loose;
         let now = to.frame.now;
         let follows = part.is_some_and(|part| part.follows);
-        let hold = |release| Held::new(data.into(), false, release).by(rule.clone());
+        let hold = |release| Held::new(data.into(), false, release, now).by(rule.clone());
         let id = match fate {
             Fate::Pass => return send(data, resend, to),
             Fate::Reorder { .. } if follows && !joins => return send(data, resend, to),

@@ -23,7 +23,7 @@ use self::log::{Log, Record};
 use super::{
     acks::AckWindow,
     compose::Composer,
-    datagram::HeldId,
+    datagram::{HeldId, MadeHow},
     held::{Held, Hold, HoldEnd, Release},
     time::Time,
     waiting::HeldMessage,
@@ -268,14 +268,22 @@ impl Splice {
     }
 
     /// Sends or queues a message that a rule or a user made.
-    pub(crate) fn inject(&mut self, made: &Made, proto: Proto, now: Time, out: &mut Composer) {
+    pub(crate) fn inject(
+        &mut self,
+        made: &Made,
+        (how, rule): (MadeHow, Option<Box<str>>),
+        proto: Proto,
+        now: Time,
+        out: &mut Composer,
+    ) {
+        let held = Held::new(made.data.as_slice().into(), made.vital, Release::Ready, now);
+        let held = held.made(how).by(rule);
         if !made.vital {
-            out.push(proto, None, false, &made.data);
+            out.push_made(proto, None, &held.data, |sent| held.made_at(sent, now));
         } else if self.must_queue() {
-            self.hold
-                .push_ordered(Held::new(made.data.as_slice().into(), true, Release::Ready));
+            self.hold.push_ordered(held);
         } else {
-            self.emit_own(made.data.as_slice().into(), proto, now, out);
+            self.emit_own(held, proto, now, out);
         }
     }
 
@@ -322,9 +330,9 @@ impl Splice {
         while let Some(held) = self.hold.pop_due(now, self.window_is_open()) {
             self.waits.extend(held.left().map(Wait::Ends));
             if held.vital {
-                self.emit_own(held.data, proto, now, out);
+                self.emit_own(held, proto, now, out);
             } else {
-                out.push(proto, None, false, &held.data);
+                out.push_made(proto, None, &held.data, |sent| held.made_at(sent, now));
             }
         }
         if self.hold.has_recovered() {
@@ -397,13 +405,13 @@ impl Splice {
     }
 
     /// Numbers and sends a message that is in the proxy's custody.
-    fn emit_own(&mut self, data: Box<[u8]>, proto: Proto, now: Time, out: &mut Composer) {
+    fn emit_own(&mut self, held: Held, proto: Proto, now: Time, out: &mut Composer) {
         let d = self.next_number();
-        out.push(proto, Some(d), false, &data);
+        out.push_made(proto, Some(d), &held.data, |sent| held.made_at(sent, now));
         self.log.push(Record {
             d,
             u: None,
-            data,
+            data: held.data,
             first: now,
             last: now,
             lose: 0,

@@ -9,7 +9,7 @@ use teetap_wire::{Chunk, Seq, snap::Recoded};
 use super::{Mode, Splice, Wait, log::Record};
 use crate::session::{
     compose::{Composer, fits},
-    datagram::{Action, HeldId, Placed},
+    datagram::{Action, HeldId, MadeHow, Placed},
     frame::Frame,
     held::{Held, Release},
     rewrites::{RewriteContext, Rewrites},
@@ -75,7 +75,11 @@ impl Placement<'_> {
 
     /// Returns the name of the rule that decided about a message.
     pub(super) fn name(&self, verdict: &Verdict) -> Option<Box<str>> {
-        let rule = verdict.by.or(verdict.rules.last().copied());
+        self.rule_name(verdict.by.or(verdict.rules.last().copied()))
+    }
+
+    /// Returns the name of a rule.
+    fn rule_name(&self, rule: Option<RuleId>) -> Option<Box<str>> {
         let name = self.program?.rule(rule?)?;
         Some(name.into())
     }
@@ -134,6 +138,15 @@ impl Placement<'_> {
             self.failed.push((*rule, why.into()));
         }
         verdict
+    }
+}
+
+/// Returns the action on a message that is sent with other bytes.
+pub(super) const fn edited_by(verdict: &Verdict) -> Action {
+    if verdict.is_corrupted {
+        Action::Corrupt
+    } else {
+        Action::Edit
     }
 }
 
@@ -257,10 +270,10 @@ impl Splice {
             self.overtake(&verdict.overtakes, to);
         }
         if edited && placed.action == Action::Pass {
-            placed.action = Action::Edit;
+            placed.action = edited_by(&verdict);
         }
         if let Some(data) = copy {
-            self.copy(&data, true, &verdict.copies, to);
+            self.copy(&data, true, &verdict, to);
         }
         self.inject_all(&verdict.after, to);
         placed.touched(verdict.rules, verdict.marks)
@@ -277,7 +290,7 @@ impl Splice {
         to: &mut Placement<'_>,
     ) -> Placed {
         if self.must_queue() {
-            let held = self.hold.push_ordered(Held::new(data, true, Release::Ready));
+            let held = self.hold.push_ordered(Held::new(data, true, Release::Ready, to.frame.now));
             return Placed {
                 held,
                 ..Placed::new(None, Action::Hold)
@@ -310,7 +323,7 @@ impl Splice {
             Fate::Pause { max, order } => (Release::Pause(now + max), order),
             _ => (Release::At(now + OVERTAKEN_FOR), Order::Free),
         };
-        let held = Held::new(data, true, release).by(rule.clone());
+        let held = Held::new(data, true, release, now).by(rule.clone());
         let id = match (fate, order) {
             (Fate::Reorder { group, after }, _) => {
                 self.hold
@@ -327,8 +340,13 @@ impl Splice {
         if let (Fate::Pause { max, .. }, Some(id)) = (fate, id) {
             self.waits.push(Wait::Begins { id, rule, max });
         }
+        let delay = match fate {
+            Fate::Delay { for_, .. } => Some(for_),
+            _ => None,
+        };
         Placed {
             held: id,
+            delay,
             ..Placed::new(None, Action::Hold)
         }
     }
@@ -347,22 +365,29 @@ impl Splice {
         *to.changed = true;
         self.waits.extend(held.left().map(Wait::Ends));
         if !held.vital {
-            to.out.push(to.frame.proto, None, false, &held.data);
+            to.out.push_made(to.frame.proto, None, &held.data, |sent| held.made_at(sent, to.frame.now));
         } else if self.must_queue() {
             self.hold.push_ordered(held.ready());
         } else {
-            self.emit_own(held.data, to.frame.proto, to.frame.now, to.out);
+            self.emit_own(held, to.frame.proto, to.frame.now, to.out);
         }
     }
 
     /// Sends the copies of a message that a rule made, each with its own number.
-    pub(super) fn copy(&mut self, data: &[u8], vital: bool, copies: &[Duration], to: &mut Placement<'_>) {
-        for after in copies {
+    pub(super) fn copy(&mut self, data: &[u8], vital: bool, verdict: &Verdict, to: &mut Placement<'_>) {
+        // With more than one rule, the rule that made the copies is unknown.
+        let rule = match *verdict.rules {
+            [only] => Some(only),
+            _ => None,
+        };
+        for after in &verdict.copies {
             *to.changed = true;
             if !after.is_zero() {
                 if self.hold.has_room(data.len()) {
                     let release = Release::At(to.frame.now + *after);
-                    self.hold.push_free(Held::new(data.into(), vital, release));
+                    let held = Held::new(data.into(), vital, release, to.frame.now);
+                    let name = to.rule_name(rule);
+                    self.hold.push_free(held.made(MadeHow::Copy).by(name));
                 }
             } else {
                 self.inject_here(
@@ -370,7 +395,9 @@ impl Splice {
                         dir: to.frame.dir,
                         vital,
                         data: data.to_vec(),
+                        rule,
                     },
+                    MadeHow::Copy,
                     to,
                 );
             }
@@ -380,7 +407,7 @@ impl Splice {
     pub(super) fn inject_all(&mut self, made: &[Made], to: &mut Placement<'_>) {
         for made in made {
             if made.dir == to.frame.dir {
-                self.inject_here(made, to);
+                self.inject_here(made, MadeHow::Inject, to);
             } else {
                 to.crossing.push(made.clone());
             }
@@ -389,11 +416,12 @@ impl Splice {
 
     /// Sends or queues a message that a rule made. Discards it if too many messages are held, so that a peer
     /// that acks nothing cannot make the queue grow without limit. The full queue has been reported by then.
-    fn inject_here(&mut self, made: &Made, to: &mut Placement<'_>) {
+    fn inject_here(&mut self, made: &Made, how: MadeHow, to: &mut Placement<'_>) {
         if made.vital && self.must_queue() && !self.hold.has_room_beyond(made.data.len()) {
             return;
         }
         *to.changed = true;
-        self.inject(made, to.frame.proto, to.frame.now, to.out);
+        let by = (how, to.rule_name(made.rule));
+        self.inject(made, by, to.frame.proto, to.frame.now, to.out);
     }
 }

@@ -44,6 +44,7 @@ impl Dice {
             },
             vital: self.random.chance(0.7),
             data: vec![0x55; if self.random.chance(0.9) { len % 40 } else { len }],
+            rule: None,
         }]
     }
 

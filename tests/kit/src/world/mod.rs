@@ -216,7 +216,7 @@ impl World {
 
     /// Commands the hub to inject a message.
     pub fn inject(&mut self, session: SessionId, message: Made) {
-        let Made { dir, vital, data } = message;
+        let Made { dir, vital, data, .. } = message;
         self.command(Command::Inject {
             session,
             dir,
