@@ -6,12 +6,13 @@
 
 use std::borrow::Cow;
 
+use teetap_rules::context::Players;
 use teetap_wire::{
     Note, counted,
     def::{Decoded, Def, Found, Record, Records, Secrets, Source, Value},
 };
 
-use crate::{Message, gist};
+use crate::gist;
 
 /// Maximum number of flipped bits that are listed.
 const MAX_BITS: usize = 8;
@@ -39,6 +40,21 @@ pub struct After {
     decoded: Decoded,
 }
 
+/// A decoded message as it was received.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Before<'a> {
+    /// The definition; `None` if unknown.
+    pub(crate) def: Option<&'static Def>,
+    /// The id and the fields, in bytes.
+    pub(crate) data: &'a [u8],
+    pub(crate) records: Records<'a>,
+    pub(crate) notes: &'a [Note],
+    /// True if the receiver is known to be DDNet.
+    pub(crate) for_ddnet: bool,
+    /// The players of the session.
+    pub(crate) players: Option<&'a Players>,
+}
+
 /// What happened to the bytes of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -51,28 +67,27 @@ pub(crate) enum Change {
 }
 
 impl After {
-    /// Compares a decoded message and its bytes with the bytes that its receiver got. `found` is the definition of those
+    /// Compares a message with the bytes that its receiver got. `found` is the definition of those
     /// bytes.
     pub(crate) fn new(
-        message: &Message,
-        before: (&[u8], Records<'_>),
+        before: &Before<'_>,
         data: &[u8],
         found: Option<Found<'static>>,
         change: Change,
     ) -> Self {
         let mut decoded = Decoded::new();
-        decoded.set_for_ddnet(message.for_ddnet);
+        decoded.set_for_ddnet(before.for_ddnet);
         let def = found.map(|found| {
             decoded.read(found.def, data, found.body);
             found.def
         });
-        let is_new = |note: &Note| message.notes.iter().all(|known| known.code != note.code);
+        let is_new = |note: &Note| before.notes.iter().all(|known| known.code != note.code);
         let notes = decoded.notes().iter().filter(is_new).collect();
         let bits = match change {
             Change::Edit => Vec::new(),
-            Change::Corrupt | Change::Link => flipped(before.0, data),
+            Change::Corrupt | Change::Link => flipped(before.data, data),
         };
-        let leaks = leaks(message.def, before, (def, data, decoded.view()), change);
+        let leaks = leaks(before, (def, data, decoded.view()), change);
         Self {
             data: data.to_vec(),
             def,
@@ -84,14 +99,12 @@ impl After {
         }
     }
 
-    /// Returns a one-line summary, with the player names known at the received message `before`. Empty if the id is
-    /// unknown.
-    #[must_use]
-    pub fn gist(&self, before: &Message, secrets: Secrets) -> String {
+    /// Returns a one-line summary with the names of `players`. Empty if the id is unknown.
+    fn gist(&self, players: Option<&Players>, secrets: Secrets) -> String {
         let source = Source::Bytes(&self.data);
         match self.def {
             Some(_) if self.hides(secrets) => HIDDEN.to_owned(),
-            Some(def) => gist::line(self.records(), def, source, secrets, before.players.as_deref()),
+            Some(def) => gist::line(self.records(), def, source, secrets, players),
             None => String::new(),
         }
     }
@@ -136,20 +149,20 @@ impl After {
     /// differs. If both summaries are the same, lists the fields that differ.
     pub(crate) fn summary(
         &self,
-        message: &Message,
-        (gist, records, data): (String, Records<'_>, &[u8]),
+        before: &Before<'_>,
+        gist: &str,
         secrets: Secrets,
     ) -> String {
-        let new = self.gist(message, secrets);
+        let new = self.gist(before.players, secrets);
         let is_known = self.def.is_some() && !new.is_empty();
         if is_known && new != gist {
-            let same = self.def.zip(message.def).is_some_and(|(new, old)| std::ptr::eq(new, old));
+            let same = self.def.zip(before.def).is_some_and(|(new, old)| std::ptr::eq(new, old));
             return match self.def.filter(|_| !same) {
                 Some(def) => format!("{gist} → {} {new}", def.name),
-                None => format!("{gist} → {}", changed_part(&gist, &new)),
+                None => format!("{gist} → {}", changed_part(gist, &new)),
             };
         }
-        let fields = self.fields(message.def, (records, data), secrets);
+        let fields = self.fields(before, secrets);
         match (fields.is_empty(), self.def) {
             (false, _) => format!("{gist} ({fields})").trim_start().to_owned(),
             (true, Some(_)) => format!("{gist} → {}", counted(self.data.len(), "byte")),
@@ -159,8 +172,9 @@ impl After {
 
     /// Returns the fields that differ, such as `team 0 → 1, message "line 2" → "edited"`. Empty if the message has
     /// another definition or another number of values.
-    fn fields(&self, def: Option<&Def>, (records, data): (Records<'_>, &[u8]), secrets: Secrets) -> String {
-        let (Some(def), Some(new)) = (def, self.def) else {
+    fn fields(&self, before: &Before<'_>, secrets: Secrets) -> String {
+        let Before { records, data, .. } = *before;
+        let (Some(def), Some(new)) = (before.def, self.def) else {
             return String::new();
         };
         if !std::ptr::eq(def, new) || records.all().len() != self.records().all().len() {
@@ -221,13 +235,12 @@ fn flipped(before: &[u8], after: &[u8]) -> Vec<usize> {
 /// Returns true if the changed message may show a secret of the received message in a field that is not secret: its
 /// bytes are read in another way, or a value contains the bytes of the secret.
 fn leaks(
-    def: Option<&Def>,
-    (before, records): (&[u8], Records<'_>),
+    before: &Before<'_>,
     (new, data, changed): (Option<&Def>, &[u8], Records<'_>),
     change: Change,
 ) -> bool {
-    let Some(def) = def else { return false };
-    let source = Source::Bytes(before);
+    let Some(def) = before.def else { return false };
+    let (records, source) = (before.records, Source::Bytes(before.data));
     let of = |record: &Record| records.secret(def, record, source);
     let mut secrets = records.all().iter().filter_map(of).peekable();
     if secrets.peek().is_none() {
@@ -238,7 +251,7 @@ fn leaks(
         return true;
     }
     secrets.any(|range| {
-        let secret = before.get(range).unwrap_or_default();
+        let secret = before.data.get(range).unwrap_or_default();
         changed.all().iter().any(|record| {
             let open = matches!(record.value, Value::Text(_) | Value::Bytes)
                 && changed.secret(def, record, Source::Bytes(data)).is_none();

@@ -64,6 +64,7 @@ fn view(at: u64, session: u32, dir: Dir, data: &[u8]) -> MessageView<'_> {
         leg: None,
         client: None,
         packet: PacketView::default(),
+        done: None,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Messages that are not decoded yet, and where they were seen.
 
-use teetap_proxy::session::{Datagram, SessionId, Time};
+use teetap_proxy::session::{Action, Datagram, MadeHow, Origin, SessionId, Time, Transit};
 use teetap_rules::{
-    context::{MessageView, PacketView},
-    eval::Identity,
+    context::{DoneView, LinkView, MessageView, PacketView},
+    eval::{Deed, Identity, Maker},
 };
 use teetap_wire::{
     Dir, HeaderView, MessageId, Note, Packet, Proto, Seq, Side,
@@ -11,7 +11,10 @@ use teetap_wire::{
     message,
 };
 
-use crate::reading::Layer;
+use crate::{
+    reading::{Handling, Layer, MessageOutcome},
+    transit::Transits,
+};
 
 /// Where a message was seen.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +25,8 @@ pub(crate) struct SeenAt<'a> {
     pub(crate) dir: Dir,
     pub(crate) leg: Option<Side>,
     pub(crate) packet: PacketView<'a>,
+    /// What teetap did to the datagram.
+    pub(crate) done: DoneView<'a>,
 }
 
 /// A chunk that is not decoded yet.
@@ -39,6 +44,61 @@ pub(crate) struct Chunk<'a> {
     /// The definition of its message; `None` if the message is unknown.
     pub(crate) known: Option<Found<'static>>,
 }
+
+/// Returns the effect of link lines on a datagram and its duplicates.
+pub(crate) fn link_view(link: &[Transit], is_lost: bool) -> LinkView {
+    let longest = link.iter().map(|transit| transit.delay).max().unwrap_or_default();
+    LinkView {
+        is_lost,
+        delay: u64::try_from(longest.as_micros()).unwrap_or(u64::MAX),
+        is_corrupted: link.iter().any(|transit| !transit.corrupted.is_empty()),
+        is_duplicated: link.iter().any(|transit| transit.duplicate),
+        is_reordered: link.iter().any(|transit| transit.reordered),
+    }
+}
+
+/// Returns the maker of a message with this origin.
+pub(crate) const fn maker(origin: Origin) -> Maker {
+    match origin {
+        Origin::Peer => Maker::Peer,
+        Origin::Rule => Maker::Rule,
+        Origin::User => Maker::User,
+        Origin::Proxy => Maker::Proxy,
+    }
+}
+
+/// Returns what the handling of a message says about it, besides the link.
+pub(crate) fn done_view(handling: &Handling, link: LinkView) -> DoneView<'_> {
+    let of_action = |action| match action {
+        Action::Pass => Deed::Pass,
+        Action::Edit => Deed::Edit,
+        Action::Corrupt => Deed::Corrupt,
+        Action::Repeat => Deed::Repeat,
+        Action::Known => Deed::Known,
+        Action::Gap => Deed::Gap,
+        Action::Drop => Deed::Drop,
+        Action::Lose => Deed::Lose,
+        Action::Hold if handling.delay.is_some() => Deed::Delay,
+        Action::Hold => Deed::Hold,
+        Action::Refuse => Deed::Refuse,
+    };
+    let deed = match (handling.made, handling.done) {
+        (Some((MadeHow::Inject, _)), _) => Deed::Inject,
+        (Some((MadeHow::Copy, _)), _) => Deed::Copy,
+        (Some((MadeHow::Release, _)), _) => Deed::Release,
+        (None, MessageOutcome::Placed(action)) => of_action(action),
+        (None, MessageOutcome::Discarded) => Deed::Discard,
+        (None, MessageOutcome::Refused | MessageOutcome::Ended) => Deed::Pass,
+    };
+    DoneView {
+        deed,
+        maker: maker(handling.origin),
+        rules: &handling.rules,
+        marks: &handling.marks,
+        link,
+    }
+}
+
 
 impl<'a> SeenAt<'a> {
     /// Returns the context in which filters evaluate the messages of a packet. `notes` are the notes about the packet.
@@ -85,6 +145,26 @@ impl<'a> SeenAt<'a> {
             dir: datagram.dir,
             leg: datagram.leg,
             packet,
+            done: DoneView {
+                deed: match MessageOutcome::whole(datagram) {
+                    MessageOutcome::Discarded => Deed::Discard,
+                    _ => Deed::Pass,
+                },
+                maker: maker(datagram.origin),
+                link: match &*datagram.link {
+                    [] => LinkView::default(),
+                    link => link_view(link, Transits::from_datagram(datagram).are_lost()),
+                },
+                ..DoneView::default()
+            },
+        }
+    }
+
+    /// Returns this place for a message that was handled in this way.
+    pub(crate) fn handled(self, handling: &'a Handling) -> Self {
+        Self {
+            done: done_view(handling, self.done.link),
+            ..self
         }
     }
 
@@ -134,6 +214,7 @@ impl<'a> SeenAt<'a> {
             leg: None,
             client: None,
             packet: self.packet,
+            done: Some(self.done),
         }
     }
 }

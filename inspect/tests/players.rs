@@ -118,6 +118,7 @@ fn follow(file: &str) -> Vec<(usize, Vec<Option<i64>>, Vec<String>)> {
                 leg: None,
                 client: None,
                 packet: PacketView::default(),
+                done: None,
             };
             seen.message(&mut contexts, &view);
         }

@@ -9,11 +9,10 @@ use teetap_wire::{
 
 use super::Decoder;
 use crate::{
-    After,
-    after::Change,
+    after::{After, Change},
     meant::{self, Suspect},
     place::{self, SeenAt},
-    reading::{Layer, Message, MessageOutcome, Reading, Unreadable},
+    reading::{Handling, Layer, Message, MessageOutcome, Reading, Unreadable},
     stated::Stated,
     track::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, RefusedAck, Seen},
 };
@@ -169,12 +168,9 @@ impl<'a> Build<'a> {
         let whole = MessageOutcome::whole(datagram);
         if let Some(control) = packet.control() {
             let placed = datagram.placed.first();
-            let mut message = self.control(control, packet);
-            message.handling.done = placed.map_or(whole, |placed| MessageOutcome::Placed(placed.action));
-            if let Some(placed) = placed.filter(|placed| !placed.rules.is_empty()) {
-                message.handling.rules = self.decoder.rule_names(&placed.rules);
-                message.handling.delay = placed.delay;
-            }
+            let done = placed.map_or(whole, |placed| MessageOutcome::Placed(placed.action));
+            let handling = self.handling(placed, done);
+            let mut message = self.control(control, packet, handling);
             message.ranges.data = 0..packet.payload.len();
             self.reading.messages.push(message);
             return;
@@ -205,18 +201,10 @@ impl<'a> Build<'a> {
                 seq_out,
             };
             let counted = self.count(seen.as_ref(), &piece);
-            let mut message = self.chunk(&piece, delivered, counted.is_first, packet);
-            (message.transport.seq, message.handling.done) = (chunk.header.vital, done);
+            let handling = self.handling(datagram.placed.get(index), done);
+            let mut message = self.chunk(&piece, (delivered, counted.is_first), packet, handling);
+            message.transport.seq = chunk.header.vital;
             message.transport.expected_seq = counted.expected;
-            if let Some(placed) = datagram
-                .placed
-                .get(index)
-                .filter(|placed| !placed.rules.is_empty())
-            {
-                message.handling.rules = self.decoder.rule_names(&placed.rules);
-                message.handling.marks.clone_from(&placed.marks);
-                message.handling.delay = placed.delay;
-            }
             message.ranges.at = chunk.end() - chunk.data.len();
             message.ranges.data = message.ranges.at..chunk.end();
             let claimed = self.claim_notes(chunk.at..chunk.end());
@@ -296,10 +284,8 @@ impl<'a> Build<'a> {
             if received {
                 self.compare_control(packet);
             } else {
-                let mut message = self.control(control, packet);
-                if let Some(placed) = datagram.placed.first() {
-                    message.handling.rules = self.decoder.rule_names(&placed.rules);
-                }
+                let handling = self.handling(datagram.placed.first(), Handling::default().done);
+                let message = self.control(control, packet, handling);
                 self.push_made(message, packet.payload, 0);
             }
             return;
@@ -322,18 +308,10 @@ impl<'a> Build<'a> {
                 if let (Some(session), Some(seq)) = (self.session, seq_out) {
                     self.decoder.streams().made(session, datagram.dir, seq);
                 }
-                let mut message = self.chunk(&piece, false, None, packet);
-                message.transport.seq = None;
-                if received {
-                    message.handling.origin = Origin::Rule;
-                }
                 let at = chunk.end() - chunk.data.len();
-                let is_here =
-                    |made: &&MadeAt| usize::from(made.sent.datagram) == index && usize::from(made.sent.at) == at;
-                if let Some(made) = datagram.made.iter().find(is_here) {
-                    message.handling.made = Some((made.how, made.waited));
-                    message.handling.rules = made.rule.iter().map(|name| Arc::from(&**name)).collect();
-                }
+                let handling = self.made_handling((index, at));
+                let mut message = self.chunk(&piece, (false, None), packet, handling);
+                message.transport.seq = None;
                 self.push_made(message, chunk.data, at);
             }
         }
@@ -421,8 +399,8 @@ impl<'a> Build<'a> {
         let Some(message) = message.filter(|message| message.visibility.decoded) else {
             return;
         };
-        let before = (reading.data(message), reading.records(message));
-        if before.0 == data {
+        let before = reading.before(message);
+        if before.data == data {
             return;
         }
         let found = match message.layer {
@@ -437,7 +415,7 @@ impl<'a> Build<'a> {
             }),
             _ => self.known(data),
         };
-        let after = After::new(message, before, data, found, change);
+        let after = After::new(&before, data, found, change);
         if let Some(message) = self.reading.messages.get_mut(number) {
             message.after = Some(Arc::new(after));
         }
@@ -546,21 +524,55 @@ impl<'a> Build<'a> {
         })
     }
 
-    fn control(&mut self, control: Control<'_>, packet: &Packet<'_>) -> Message {
+    /// Returns the handling of a received message.
+    fn handling(&self, placed: Option<&Placed>, done: MessageOutcome) -> Handling {
+        let mut handling = Handling {
+            origin: self.datagram.origin,
+            done,
+            ..Handling::default()
+        };
+        if let Some(placed) = placed.filter(|placed| !placed.rules.is_empty()) {
+            handling.rules = self.decoder.rule_names(&placed.rules);
+            handling.marks.clone_from(&placed.marks);
+            handling.delay = placed.delay;
+        }
+        handling
+    }
+
+    /// Returns the handling of a message that was sent but not received, at this place in the sent datagrams.
+    fn made_handling(&self, (index, at): (usize, usize)) -> Handling {
+        let datagram = self.datagram;
+        let is_here =
+            |made: &&MadeAt| usize::from(made.sent.datagram) == index && usize::from(made.sent.at) == at;
+        let made = datagram.made.iter().find(is_here);
+        let rule = made.and_then(|made| made.rule.as_deref());
+        Handling {
+            origin: match datagram.received() {
+                Some(_) => Origin::Rule,
+                None => datagram.origin,
+            },
+            made: made.map(|made| (made.how, made.waited)),
+            rules: rule.into_iter().map(Arc::from).collect(),
+            ..Handling::default()
+        }
+    }
+
+    fn control(&mut self, control: Control<'_>, packet: &Packet<'_>, handling: Handling) -> Message {
         let place = SeenAt::packet(self.at, self.session, self.datagram, packet, &self.reading.notes);
+        let place = place.handled(&handling);
         let records = &mut self.reading.records;
         let mut message = self.decoder.control(place, control, packet.payload, records);
         message.id = Some(control.id().into());
-        message.handling.origin = self.datagram.origin;
+        message.handling = handling;
         message
     }
 
     fn chunk(
         &mut self,
         piece: &DecidedChunk<'_>,
-        delivered: bool,
-        first: Option<bool>,
+        (delivered, first): (bool, Option<bool>),
         packet: &Packet<'_>,
+        handling: Handling,
     ) -> Message {
         let DecidedChunk {
             chunk,
@@ -569,6 +581,7 @@ impl<'a> Build<'a> {
             ..
         } = *piece;
         let place = SeenAt::packet(self.at, self.session, self.datagram, packet, &self.reading.notes);
+        let place = place.handled(&handling);
         let chunk = place::Chunk {
             seq: chunk.header.vital,
             seq_out,
@@ -579,7 +592,7 @@ impl<'a> Build<'a> {
             known,
         };
         let mut message = self.decoder.chunk(place, chunk, &mut self.reading.records);
-        message.handling.origin = self.datagram.origin;
+        message.handling = handling;
         message
     }
 }

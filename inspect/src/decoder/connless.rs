@@ -1,7 +1,10 @@
 //! Decodes datagrams outside a connection.
 
 use teetap_proxy::session::{Action, Connless, Time};
-use teetap_rules::context::{MessageView, PacketView};
+use teetap_rules::{
+    context::{DoneView, MessageView, PacketView},
+    eval::Deed,
+};
 use teetap_wire::{
     Code, Dir, Note, Proto,
     connless::Connless as Parsed,
@@ -10,8 +13,9 @@ use teetap_wire::{
 
 use super::Decoder;
 use crate::{
-    place::SeenAt,
+    place::{SeenAt, link_view},
     reading::{Layer, Message, MessageOutcome, Reading, Visibility},
+    transit::Transits,
 };
 
 impl Reading {
@@ -55,6 +59,14 @@ impl Decoder {
             dir: connless.dir,
             leg: None,
             packet,
+            done: DoneView {
+                deed: match connless.forwarded {
+                    true => Deed::Pass,
+                    false => Deed::Discard,
+                },
+                link: link_view(&connless.link, Transits::of_connless(connless).are_lost()),
+                ..DoneView::default()
+            },
         };
         let client = Some(connless.client);
         let Some(parsed) = parsed else {

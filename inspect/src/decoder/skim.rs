@@ -3,7 +3,7 @@
 //! Law: the state of the decoder afterwards is the same as if the datagram had been decoded.
 
 use teetap_proxy::session::{Action, Datagram, SessionId, Time};
-use teetap_rules::context::PacketView;
+use teetap_rules::context::{DoneView, PacketView};
 use teetap_wire::{Packet, identify};
 
 use super::Decoder;
@@ -20,6 +20,7 @@ impl Decoder {
         let is_plain = datagram.notes.is_empty()
             && datagram.leg.is_none()
             && datagram.placed.is_empty()
+            && datagram.link.is_empty()
             && datagram.is_unchanged();
         let Some(session) = session.filter(|_| is_plain && self.may_skim()) else {
             return false;
@@ -51,6 +52,7 @@ impl Decoder {
             dir: datagram.dir,
             leg: None,
             packet: PacketView::default(),
+            done: DoneView::default(),
         };
         let mut chunks = packet.chunks().peekable();
         chunks.peek().is_some()

@@ -15,7 +15,7 @@ use teetap_wire::{
 };
 
 use super::Reading;
-use crate::{After, Style, gist, snapshot::ItemBytes};
+use crate::{Style, after::{After, Before}, gist, snapshot::ItemBytes};
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,10 +348,19 @@ impl Reading {
         let gist = self.gist(message, secrets);
         match &message.after {
             None => gist,
-            Some(after) => {
-                let before = (gist, self.records(message), self.data(message));
-                after.summary(message, before, secrets)
-            }
+            Some(after) => after.summary(&self.before(message), &gist, secrets),
+        }
+    }
+
+    /// Returns a decoded message as it was received, to be compared with the message as sent.
+    pub(crate) fn before<'a>(&'a self, message: &'a Message) -> Before<'a> {
+        Before {
+            def: message.def,
+            data: self.data(message),
+            records: self.records(message),
+            notes: &message.notes,
+            for_ddnet: message.for_ddnet,
+            players: message.players.as_deref(),
         }
     }
 

@@ -9,7 +9,7 @@ use teetap_wire::def::{Class, Dialect, Registry};
 use super::call::FUNCTIONS;
 use super::fact;
 use super::vocabulary::{class_of, lints};
-use super::words::{ATOMS, FRAME, VALUES};
+use super::words::{ATOMS, VALUES, is_for_filters};
 use crate::syntax::{MODIFIERS, OPERATORS, action_words};
 
 /// A word with a short explanation.
@@ -41,10 +41,12 @@ pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<C
             for name in OPERATORS {
                 add(name.to_owned(), "operator");
             }
+            let is_known = |name: &str| !rule || !is_for_filters(name);
             ATOMS
                 .iter()
+                .filter(|(name, _)| is_known(name))
                 .for_each(|(name, _)| add((*name).to_owned(), "condition"));
-            let values = VALUES.iter().filter(|name| !rule || **name != FRAME);
+            let values = VALUES.iter().filter(|name| is_known(name));
             values.for_each(|name| add((*name).to_owned(), "value"));
             FUNCTIONS
                 .iter()
@@ -59,6 +61,7 @@ pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<C
             messages(registry, |class, name| add(name.to_owned(), class.name()));
             fact::names()
                 .into_iter()
+                .filter(|name| is_known(name))
                 .for_each(|name| add(name.to_owned(), "fact"));
         }
     }

@@ -9,7 +9,7 @@ use super::value::Operand;
 use super::words::{Atom, VALUES, atom};
 use super::{literal, vocabulary};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Cond, IntTest, Program, Target, Test, TextTest};
+use crate::eval::{Cond, DoneFact, IntTest, Number, Program, Target, Test, TextTest};
 use crate::span::Span;
 use crate::syntax::{Compare, Expr, Kind, Name, Path};
 
@@ -85,11 +85,15 @@ impl Checker<'_> {
             return self.truth(&operand, expr.span);
         }
         match (atom(word), rest) {
+            (Some(Atom::Mark | Atom::Touched), _) if self.is_rule => {
+                return self.unknown_to_rules(word, first.name.span);
+            }
             (Some(atom), []) => return self.atom_cond(atom),
+            (Some(Atom::Mark), [name]) => return Cond::Mark(Some(name.name.text.as_str().into())),
             (Some(Atom::Lint), [code, ..]) => return self.lint(&code.name),
             _ => {}
         }
-        let fact = matches!(word, "pkt" | "sess") || word == "snap" && !rest.is_empty();
+        let fact = matches!(word, "pkt" | "sess") || word == "link" && !rest.is_empty() || word == "snap" && !rest.is_empty();
         if fact || VALUES.contains(&word) && rest.is_empty() {
             let operand = self.operand(expr);
             return self.truth(&operand, expr.span);
@@ -117,7 +121,17 @@ impl Checker<'_> {
             }
             Atom::Flag(flag) => Cond::Flag(*flag),
             Atom::Lint => Cond::Lint(None),
+            Atom::Mark => Cond::Mark(None),
+            Atom::Touched => Cond::Number(Number::Done(DoneFact::Touched), IntTest::Op(Compare::Unequal, 0)),
         }
+    }
+
+    /// Reports a fact about what was done to the message in a rule.
+    pub(super) fn unknown_to_rules(&mut self, word: &str, span: Span) -> Cond {
+        let diagnostic = Diagnostic::new(Code::NotHere, span, format!("`{word}` is not known to rules"))
+            .note("a rule decides before anything was done to the message")
+            .help("use it in a filter: -f, --until, --fail-on, or `teetap grep` on a recording");
+        self.report_error(diagnostic)
     }
 
     fn lint(&mut self, code: &Name) -> Cond {

@@ -7,7 +7,7 @@ use super::checker::Checker;
 use super::value::Operand;
 use super::words::Names;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Number, PacketFact, SessionFact, SessionState, SnapFact, Text};
+use crate::eval::{Deed, DoneFact, Maker, Number, PacketFact, SessionFact, SessionState, SnapFact, Text};
 use crate::syntax::{Path, Quantity};
 
 const STATES: Names = &[
@@ -30,10 +30,36 @@ const PROTOS: Names = &[
     ("0.7", Proto::V7 as i64),
 ];
 
+pub(super) const DEEDS: Names = &[
+    ("pass", Deed::Pass as i64),
+    ("edit", Deed::Edit as i64),
+    ("corrupt", Deed::Corrupt as i64),
+    ("repeat", Deed::Repeat as i64),
+    ("known", Deed::Known as i64),
+    ("gap", Deed::Gap as i64),
+    ("drop", Deed::Drop as i64),
+    ("lose", Deed::Lose as i64),
+    ("hold", Deed::Hold as i64),
+    ("delay", Deed::Delay as i64),
+    ("refuse", Deed::Refuse as i64),
+    ("inject", Deed::Inject as i64),
+    ("copy", Deed::Copy as i64),
+    ("release", Deed::Release as i64),
+    ("discard", Deed::Discard as i64),
+];
+
+pub(super) const MAKERS: Names = &[
+    ("peer", Maker::Peer as i64),
+    ("rule", Maker::Rule as i64),
+    ("user", Maker::User as i64),
+    ("proxy", Maker::Proxy as i64),
+];
+
 /// Returns the table of facts: name, operand, and the noun that explains it.
-fn facts() -> [(&'static str, Operand, &'static str); 15] {
+fn facts() -> [(&'static str, Operand, &'static str); 20] {
     use Operand::{Named, Truth};
     let number = |number, quantity| Operand::Number(number, quantity);
+    let done = |fact| Truth(Number::Done(fact));
     [
         (
             "pkt.size",
@@ -110,6 +136,15 @@ fn facts() -> [(&'static str, Operand, &'static str); 15] {
             number(Number::Snap(SnapFact::Parts), Quantity::Plain),
             "the number of parts of the snapshot",
         ),
+        ("link.lost", done(DoneFact::Lost), "`link.lost`"),
+        (
+            "link.delay",
+            number(Number::Done(DoneFact::Delay), Quantity::Duration),
+            "the delay by link lines",
+        ),
+        ("link.corrupted", done(DoneFact::Corrupted), "`link.corrupted`"),
+        ("link.duplicated", done(DoneFact::Duplicated), "`link.duplicated`"),
+        ("link.reordered", done(DoneFact::Reordered), "`link.reordered`"),
     ]
 }
 
@@ -132,7 +167,7 @@ pub(super) fn help(head: &str) -> String {
 }
 
 impl Checker<'_> {
-    /// Checks a path that starts with `pkt`, `sess` or `snap`, but is not a snapshot item.
+    /// Checks a path that starts with `pkt`, `sess`, `snap` or `link`, but is not a snapshot item.
     pub(super) fn fact(&mut self, path: &Path) -> Operand {
         let [head, rest @ ..] = &*path.segments else {
             return Operand::Failed;

@@ -69,8 +69,8 @@ impl Checker<'_> {
             (_, Some(Atom::Dir(_))) => None,
             (_, Some(Atom::Class(class))) if single => Some(self.which(|def| def.class == *class)),
             (_, Some(Atom::Snap)) => Some(self.which(is_snap)),
-            ("pkt" | "sess" | "snap" | "lint", _) if !single => None,
-            (_, Some(Atom::Flag(_) | Atom::Lint)) => None,
+            ("pkt" | "sess" | "snap" | "lint" | "link" | "mark", _) if !single => None,
+            (_, Some(Atom::Flag(_) | Atom::Lint | Atom::Mark | Atom::Touched)) => None,
             _ => {
                 let (named, _) = self.look_up(&path.segments).ok()?;
                 let holds = |(dialect, def)| {

@@ -4,9 +4,10 @@ use teetap_wire::Side;
 
 use super::checker::Checker;
 use super::literal;
+use super::fact::{DEEDS, MAKERS};
 use super::words::{FRAME, Names, atom};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Number, PacketFact, Text};
+use crate::eval::{DoneFact, Number, PacketFact, Text};
 use crate::span::Span;
 use crate::syntax::{Arith, Expr, Kind, Path, Quantity};
 
@@ -106,6 +107,8 @@ impl Checker<'_> {
             "leg" if single => Operand::Named(Number::Leg, LEGS),
             FRAME if single => self.frame(span),
             "pkt" | "sess" => self.fact(path),
+            "action" | "rule" | "origin" if single => self.done(head, span),
+            "link" if !single => self.link_fact(path, span),
             "snap" if matches!(second, "tick" | "crc_ok" | "parts") => self.fact(path),
             "snap" if !single => self.item(path),
             _ if atom(head).is_some() && single => self.not_value(head, span),
@@ -130,6 +133,28 @@ impl Checker<'_> {
             return self.failed(Diagnostic::new(Code::NotHere, span, what).note(note));
         }
         Operand::Number(Number::Packet(PacketFact::Frame), Quantity::Plain)
+    }
+
+    /// Checks a value about what teetap did to the message, which rules cannot use.
+    fn done(&mut self, word: &str, span: Span) -> Operand {
+        if self.is_rule {
+            self.unknown_to_rules(word, span);
+            return Operand::Failed;
+        }
+        match word {
+            "action" => Operand::Named(Number::Done(DoneFact::Action), DEEDS),
+            "origin" => Operand::Named(Number::Done(DoneFact::Origin), MAKERS),
+            _ => Operand::Text(Text::Rule, word.to_owned()),
+        }
+    }
+
+    /// Checks a fact about the link, which rules cannot use.
+    fn link_fact(&mut self, path: &Path, span: Span) -> Operand {
+        if self.is_rule {
+            self.unknown_to_rules(&path.to_string(), span);
+            return Operand::Failed;
+        }
+        self.fact(path)
     }
 
     fn not_value(&mut self, what: &str, span: Span) -> Operand {

@@ -46,7 +46,8 @@ pub fn vocabulary() -> String {
     part(
         "Values: fields (of a message, of this one), items of snapshots; n is 1 where the filter matches for\n\
          the first time in its session, 2 for the second (n <= 3: the first three); t is the time in the session;\n\
-         frame is the number of the datagram, as in a recording:",
+         frame is the number of the datagram, as in a recording; action, rule and origin, like mark, touched\n\
+         and link.delay, are about what teetap did, and only for filters:",
         owned(vec![
             "sv_chat.message",
             ".client_id",
@@ -54,6 +55,9 @@ pub fn vocabulary() -> String {
             "n",
             "t",
             "frame",
+            "action",
+            "rule",
+            "origin",
         ]),
     );
     part("Facts of datagram, session and snapshot:", owned(fact::names()));

@@ -8,9 +8,9 @@ use crate::eval::Flag;
 /// Named values of a number.
 pub(super) type Names = &'static [(&'static str, i64)];
 
-/// Values of one word: the number of matches so far, the time in the session, the leg of a control message, and the
-/// number of the datagram.
-pub(super) const VALUES: [&str; 4] = ["n", "t", "leg", FRAME];
+/// Values of one word: the number of matches so far, the time in the session, the leg of a control message, the
+/// number of the datagram, and what teetap did to the message.
+pub(super) const VALUES: [&str; 7] = ["n", "t", "leg", FRAME, "action", "rule", "origin"];
 
 /// Number of the datagram, which rules cannot use.
 pub(super) const FRAME: &str = "frame";
@@ -22,9 +22,11 @@ pub(super) enum Atom {
     Snap,
     Flag(Flag),
     Lint,
+    Mark,
+    Touched,
 }
 
-pub(super) const ATOMS: [(&str, Atom); 13] = [
+pub(super) const ATOMS: [(&str, Atom); 15] = [
     ("c2s", Atom::Dir(Dir::C2s)),
     ("s2c", Atom::Dir(Dir::S2c)),
     ("ctrl", Atom::Class(Class::Control)),
@@ -38,7 +40,16 @@ pub(super) const ATOMS: [(&str, Atom); 13] = [
     ("unknown", Atom::Flag(Flag::Unknown)),
     ("malformed", Atom::Flag(Flag::Malformed)),
     ("lint", Atom::Lint),
+    ("mark", Atom::Mark),
+    ("touched", Atom::Touched),
 ];
+
+/// Returns true for a word that is known only to filters: rules decide before a datagram has a number, and before
+/// anything was done to the message.
+pub(super) fn is_for_filters(word: &str) -> bool {
+    let head = word.split_once('.').map_or(word, |(head, _)| head);
+    matches!(head, FRAME | "action" | "rule" | "origin" | "mark" | "touched" | "link")
+}
 
 pub(super) fn atom(name: &str) -> Option<&'static Atom> {
     ATOMS

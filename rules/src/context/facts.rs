@@ -16,7 +16,7 @@ use teetap_wire::{
 
 use super::{Known, MessageView};
 use crate::eval::{
-    Facts, Fields, Flag, Given, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject, Variables,
+    DoneFact, Facts, Fields, Flag, Given, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject, Variables,
 };
 
 /// No oddities that only snapshots show.
@@ -164,6 +164,30 @@ impl Facts for MessageFacts<'_> {
             PacketFact::Resend => Some(packet.flags.contains(Flags::RESEND).into()),
             PacketFact::Frame => packet.frame.and_then(|frame| frame.try_into().ok()),
         }
+    }
+
+    fn done(&self, fact: DoneFact) -> Option<i64> {
+        let done = self.view.done?;
+        Some(match fact {
+            DoneFact::Touched => done.is_touched().into(),
+            DoneFact::Action => done.deed as i64,
+            DoneFact::Origin => done.maker as i64,
+            DoneFact::Lost => done.link.is_lost.into(),
+            DoneFact::Delay => i64::try_from(done.link.delay).ok()?,
+            DoneFact::Corrupted => done.link.is_corrupted.into(),
+            DoneFact::Duplicated => done.link.is_duplicated.into(),
+            DoneFact::Reordered => done.link.is_reordered.into(),
+        })
+    }
+
+    fn mark(&self, name: Option<&str>) -> bool {
+        let marks = self.view.done.map_or(&[][..], |done| done.marks);
+        marks.iter().any(|mark| name.is_none_or(|name| **mark == *name))
+    }
+
+    fn any_rule(&self, wanted: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        let rules = self.view.done.map_or(&[][..], |done| done.rules);
+        (!rules.is_empty()).then(|| rules.iter().any(|rule| wanted(rule.as_bytes())))
     }
 
     fn session(&self, fact: SessionFact) -> Option<i64> {

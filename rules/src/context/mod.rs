@@ -35,7 +35,7 @@ pub use sessions::{Contexts, LIMIT, SESSIONS};
 pub use snapshots::Stores;
 pub use table::Table;
 pub use trip::RoundTrip;
-pub use view::{MessageView, PacketView};
+pub use view::{DoneView, LinkView, MessageView, PacketView};
 
 use crate::eval::{Lazy, SessionState};
 use snapshots::SnapshotTracker;

@@ -38,6 +38,7 @@ fn start_info(session: u32) -> MessageView<'static> {
         leg: None,
         client: None,
         packet: PacketView::default(),
+        done: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A message in its session.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
 use teetap_wire::{
     Code, Dir, Flags, Note, Proto, Seq, Side,
@@ -8,7 +8,7 @@ use teetap_wire::{
     def::{Class, Def},
 };
 
-use crate::eval::{Identity, Subject};
+use crate::eval::{Deed, Identity, Maker, Subject};
 
 /// A message in its session, or a datagram without a readable message; not decoded yet.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +50,50 @@ pub struct MessageView<'a> {
     pub client: Option<SocketAddr>,
     /// Packet that contains the message.
     pub packet: PacketView<'a>,
+    /// What teetap did to the message; `None` while rules decide.
+    pub done: Option<DoneView<'a>>,
+}
+
+/// What teetap did to a message.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DoneView<'a> {
+    /// The action on the message.
+    pub deed: Deed,
+    /// Who made the message.
+    pub maker: Maker,
+    /// Names of the rules that acted on the message.
+    pub rules: &'a [Arc<str>],
+    /// Marks that rules gave the message.
+    pub marks: &'a [Arc<str>],
+    /// The effect of link lines on its datagram.
+    pub link: LinkView,
+}
+
+/// The effect of link lines on a datagram and its duplicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkView {
+    /// True if the datagram and all its duplicates were lost.
+    pub is_lost: bool,
+    /// The longest delay, in microseconds.
+    pub delay: u64,
+    /// True if bits were flipped.
+    pub is_corrupted: bool,
+    /// True if a duplicate was sent.
+    pub is_duplicated: bool,
+    /// True if the datagram was sent ahead of earlier ones.
+    pub is_reordered: bool,
+}
+
+impl DoneView<'_> {
+    /// Returns true if a rule, a person or the link acted on the message.
+    #[must_use]
+    pub fn is_touched(&self) -> bool {
+        let is_passed = matches!(self.deed, Deed::Pass | Deed::Repeat | Deed::Known | Deed::Gap | Deed::Discard);
+        !is_passed
+            || !self.rules.is_empty()
+            || matches!(self.maker, Maker::Rule | Maker::User)
+            || self.link != LinkView::default()
+    }
 }
 
 /// A packet that contains a message.

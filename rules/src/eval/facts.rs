@@ -85,6 +85,77 @@ impl SessionFact {
     }
 }
 
+/// A fact about what teetap did to a message. Only filters can read it, because rules decide before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DoneFact {
+    /// `touched`: 1 if a rule, a person or the link acted on the message, or 0.
+    Touched,
+    /// `action`: a number of [`Deed`].
+    Action,
+    /// `origin`: a number of [`Maker`].
+    Origin,
+    /// `link.lost`: 1 if link lines lost the datagram and all its duplicates, or 0.
+    Lost,
+    /// `link.delay`: the microseconds by which link lines delayed the datagram.
+    Delay,
+    /// `link.corrupted`: 1 if link lines flipped bits of the datagram, or 0.
+    Corrupted,
+    /// `link.duplicated`: 1 if link lines sent a duplicate of the datagram, or 0.
+    Duplicated,
+    /// `link.reordered`: 1 if link lines sent the datagram ahead of earlier ones, or 0.
+    Reordered,
+}
+
+/// The action on a message, `action`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Deed {
+    /// Forwarded.
+    #[default]
+    Pass,
+    /// Forwarded with other bytes.
+    Edit,
+    /// Forwarded with flipped bits.
+    Corrupt,
+    /// A retransmission, forwarded with the same bytes as before.
+    Repeat,
+    /// A retransmission that the receiver no longer needs.
+    Known,
+    /// Ahead of a missing message.
+    Gap,
+    /// Dropped by a rule.
+    Drop,
+    /// This transmission is suppressed by a rule.
+    Lose,
+    /// Held.
+    Hold,
+    /// Held for a time that a rule gives.
+    Delay,
+    /// Not accepted, because too many messages are held.
+    Refuse,
+    /// Made by a rule or a person.
+    Inject,
+    /// A copy of a message, made by a rule.
+    Copy,
+    /// Released after it was held.
+    Release,
+    /// The whole datagram was not forwarded.
+    Discard,
+}
+
+/// Who made a message, `origin`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Maker {
+    /// A peer.
+    #[default]
+    Peer,
+    /// A rule.
+    Rule,
+    /// A person.
+    User,
+    /// The proxy.
+    Proxy,
+}
+
 /// The state of a session, `sess.state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionState {
@@ -189,6 +260,21 @@ pub trait Facts {
 
     /// Returns the state of the session.
     fn state(&self) -> SessionState;
+
+    /// Returns a fact about what teetap did to the message; `None` if it is not known, as while rules decide.
+    fn done(&self, _fact: DoneFact) -> Option<i64> {
+        None
+    }
+
+    /// Returns true if a rule gave the message this mark; without a name, any mark.
+    fn mark(&self, _name: Option<&str>) -> bool {
+        false
+    }
+
+    /// Returns true if a rule that acted on the message has a `wanted` name; `None` if no rule acted on it.
+    fn any_rule(&self, _wanted: &mut dyn FnMut(&[u8]) -> bool) -> Option<bool> {
+        None
+    }
 
     /// Returns the leg of a control message; `None` for other messages, and for a message that was sent from leg to
     /// leg.

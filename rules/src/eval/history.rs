@@ -23,6 +23,7 @@ impl Cond {
             | Self::Is(_)
             | Self::Flag(_)
             | Self::Lint(_)
+            | Self::Mark(_)
             | Self::Search(_)
             | Self::Field(..)
             | Self::Has(_)
@@ -46,6 +47,7 @@ impl Number {
             | Self::State
             | Self::Proto
             | Self::Leg
+            | Self::Done(_)
             | Self::Snap(_)
             | Self::Ordinal
             | Self::Count(_)

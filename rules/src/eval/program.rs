@@ -3,7 +3,7 @@
 use teetap_wire::def::{Dialect, Id, Path};
 use teetap_wire::{Code, Dir};
 
-use super::facts::{Flag, PacketFact, SessionFact, SnapFact};
+use super::facts::{DoneFact, Flag, PacketFact, SessionFact, SnapFact};
 use super::key::{DefKey, Target};
 use super::test::{IntTest, Test, TextTest};
 use crate::syntax::{Arith, Compare};
@@ -39,6 +39,8 @@ pub(crate) enum Cond {
     Is(u16),
     Flag(Flag),
     Lint(Option<Code>),
+    /// A rule gave the message this mark, or any mark.
+    Mark(Option<Box<str>>),
     /// Some text of the message passes the test.
     Search(TextTest),
     /// The field passes the test for its entry.
@@ -76,6 +78,7 @@ pub(crate) enum Number {
     State,
     Proto,
     Leg,
+    Done(DoneFact),
     Snap(SnapFact),
     Time,
     Ordinal,
@@ -93,6 +96,8 @@ pub(crate) enum Text {
     Player,
     /// Address of the client.
     Client,
+    /// Names of the rules that acted on the message. A comparison holds if it holds for one of them.
+    Rule,
     /// Variable of rules, by its index.
     Variable(u16),
 }

@@ -247,7 +247,7 @@ impl May<'_> {
             {
                 Outcomes::known(false)
             }
-            Cond::Flag(_) | Cond::Lint(_) | Cond::Seen(_) => Outcomes::EITHER,
+            Cond::Flag(_) | Cond::Lint(_) | Cond::Mark(_) | Cond::Seen(_) => Outcomes::EITHER,
             Cond::Search(_) => match self.def {
                 Some(def) if !def.fields.iter().any(teetap_wire::def::Field::is_text) => {
                     Outcomes::known(false)
@@ -310,7 +310,7 @@ impl May<'_> {
     fn text(&self, text: Text) -> bool {
         match text {
             Text::Field(field) => self.field(field, None),
-            Text::Player | Text::Client | Text::Variable(_) => true,
+            Text::Player | Text::Client | Text::Rule | Text::Variable(_) => true,
         }
     }
 }

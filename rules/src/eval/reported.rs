@@ -26,7 +26,7 @@ impl Program {
         let secret = match text {
             Text::Field(at) => run.secret(at),
             Text::Variable(at) => of_variable(variables, at).then_some(0..usize::MAX),
-            Text::Player | Text::Client => None,
+            Text::Player | Text::Client | Text::Rule => None,
         };
         let secret = secret.map(|secret| secret.start.min(bytes.len())..secret.end.min(bytes.len()));
         Some((bytes, secret.filter(|secret| !secret.is_empty())))
@@ -55,6 +55,7 @@ impl Program {
             | Number::State
             | Number::Proto
             | Number::Leg
+            | Number::Done(_)
             | Number::Snap(_)
             | Number::Time
             | Number::Ordinal

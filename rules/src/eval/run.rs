@@ -111,6 +111,7 @@ impl<'a, F: Facts> Run<'a, F> {
             }
             Cond::Flag(flag) => Some(self.facts.flag(*flag)),
             Cond::Lint(code) => Some(self.facts.lint(*code)),
+            Cond::Mark(name) => Some(self.facts.mark(name.as_deref())),
             Cond::Search(test) => Some(self.search(test)),
             Cond::Field(field, tests) => {
                 self.field(*field, |entry, value| match (tests.get(entry)?, value) {
@@ -120,6 +121,11 @@ impl<'a, F: Facts> Run<'a, F> {
                 })?
             }
             Cond::Number(number, test) => Some(test.holds(self.number(number)?)),
+            // No rule that acted has the name.
+            Cond::Text(Text::Rule, TextTest::Equal(name, false)) => {
+                self.facts.any_rule(&mut |rule| *rule == **name).map(|any| !any)
+            }
+            Cond::Text(Text::Rule, test) => self.facts.any_rule(&mut |rule| test.holds(rule)),
             Cond::Text(text, test) => self.text(*text, |text| test.holds(text)),
             Cond::Compare(op, sides) => Some(compare(*op, self.number(&sides.0)?, self.number(&sides.1)?)),
             Cond::CompareText(op, left, right) => self.compare_text(*op, *left, *right),
@@ -311,6 +317,15 @@ impl<'a, F: Facts> Run<'a, F> {
                 result
             }
             Text::Player => self.facts.player().map(read),
+            // Without a test, the name of the first rule.
+            Text::Rule => {
+                let mut result = None;
+                self.facts.any_rule(&mut |rule| {
+                    result = Some(read(rule));
+                    true
+                });
+                result
+            }
             Text::Client => Some(read(self.facts.client()?.to_string().as_bytes())),
             Text::Field(field) => self.field(field, |_, value| match value {
                 Found::Bytes(bytes) => Some(read(bytes)),
@@ -350,6 +365,7 @@ impl<'a, F: Facts> Run<'a, F> {
             Number::State => Some(self.facts.state() as i64),
             Number::Proto => Some(self.facts.proto() as i64),
             Number::Leg => Some(self.facts.leg()? as i64),
+            Number::Done(fact) => self.facts.done(*fact),
             Number::Snap(fact) => self.facts.snap(*fact),
             Number::Time => signed(self.facts.time()),
             // A copy is the same message, so that it is not counted.

@@ -50,7 +50,7 @@ impl Program {
     fn has_text(&self, text: Text, key: &DefKey) -> bool {
         match text {
             Text::Field(field) => self.has_field(field, key),
-            Text::Player | Text::Client | Text::Variable(_) => true,
+            Text::Player | Text::Client | Text::Rule | Text::Variable(_) => true,
         }
     }
 

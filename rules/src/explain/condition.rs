@@ -4,7 +4,7 @@ use crate::check::noun;
 use crate::syntax::{Call, Choice, Compare, Expr, Kind, Path};
 
 /// Words of the language with their predicate, positive and negated.
-const WORDS: [(&str, &str, &str); 13] = [
+const WORDS: [(&str, &str, &str); 15] = [
     ("c2s", "goes to the server", "does not go to the server"),
     ("s2c", "goes to the client", "does not go to the client"),
     ("ctrl", "is a control message", "is not a control message"),
@@ -22,6 +22,8 @@ const WORDS: [(&str, &str, &str); 13] = [
         "has a note of a warning or an error",
         "has no note of a warning or an error",
     ),
+    ("mark", "has a mark", "has no mark"),
+    ("touched", "was touched by teetap", "was not touched by teetap"),
 ];
 
 /// Returns an expression as a clause. Its subject is the message, called `a message` or `it`.
@@ -107,6 +109,10 @@ impl Writer {
             let has = if holds { "has" } else { "does not have" };
             return format!("{} {has} the note `{code}`", self.subject());
         }
+        if let Some(name) = text.strip_prefix("mark.") {
+            let has = if holds { "has" } else { "does not have" };
+            return format!("{} {has} the mark `{name}`", self.subject());
+        }
         if text.eq_ignore_ascii_case("pkt.resend") {
             let does = if holds { "requests" } else { "does not request" };
             return format!("the datagram {does} a resend");
@@ -120,6 +126,7 @@ impl Writer {
             || path.starts("snap") && path.segments.len() > 1
             || path.starts("pkt")
             || path.starts("sess")
+            || path.starts("link")
         {
             return format!("{} {is} true", fact(path));
         }
@@ -173,6 +180,9 @@ fn fact(path: &Path) -> String {
         "n" => "the number of the match".to_owned(),
         "t" => "the age of the session".to_owned(),
         "leg" => "the leg".to_owned(),
+        "action" => "the action on it".to_owned(),
+        "rule" => "the name of a rule that acted on it".to_owned(),
+        "origin" => "its origin".to_owned(),
         name => match noun(name) {
             Some(noun) => noun.to_owned(),
             None => format!("`{text}`"),

@@ -347,6 +347,7 @@ pub(super) fn view<'a>(message: &Message<'a>, registry: &'static Registry) -> Me
             PacketKind::Chunk | PacketKind::Connless => None,
         },
         client: None,
+        done: None,
         packet: PacketView {
             size: Some(packet.size),
             // An ack that is sent to the server does not refer to the numbers that were sent to the client.
