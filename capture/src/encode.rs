@@ -30,12 +30,12 @@ pub struct Encoder {
 }
 
 /// A packet of an event.
-struct LegPacket<'a> {
-    leg: Side,
-    from: SocketAddr,
-    to: SocketAddr,
-    bytes: &'a [u8],
-    is_inbound: bool,
+pub(crate) struct LegPacket<'a> {
+    pub(crate) leg: Side,
+    pub(crate) from: SocketAddr,
+    pub(crate) to: SocketAddr,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) is_inbound: bool,
 }
 
 impl Encoder {
@@ -77,7 +77,7 @@ impl Encoder {
     }
 
     /// Returns the packets of an event: the received packet first, then the sent packets.
-    fn parts<'a>(&self, event: &'a Event) -> Vec<LegPacket<'a>> {
+    pub(crate) fn parts<'a>(&self, event: &'a Event) -> Vec<LegPacket<'a>> {
         let part = |leg, dir, ends: &Ends, bytes: &'a [u8], is_inbound| {
             let (one, other) = match leg {
                 Side::Client => self.client_leg(ends),
@@ -159,7 +159,7 @@ impl Encoder {
     }
 
     /// Converts a time of the run to nanoseconds since 1970.
-    fn time(&self, at: Time) -> u64 {
+    pub(crate) fn time(&self, at: Time) -> u64 {
         self.run.wall.saturating_add(at.0.saturating_mul(1000))
     }
 }

@@ -34,6 +34,7 @@ mod encode;
 mod frame;
 mod index;
 pub mod jsonl;
+mod leg;
 mod observe;
 pub mod own;
 mod pcap;
@@ -46,6 +47,7 @@ mod source;
 mod target;
 
 pub use encode::{Encoder, Gist};
+pub use leg::LegCapture;
 pub use index::{Index, IndexedPlace};
 pub use playback::{Format, Playback};
 pub use recorder::{CompletedRecording, Encode, FileError, Recorded, Recording, RecordingFile};

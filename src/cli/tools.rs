@@ -3,7 +3,7 @@
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use teetap_wire::Dir;
+use teetap_wire::{Dir, Side};
 
 use super::{
     options::Protocol,
@@ -72,6 +72,12 @@ pub(crate) struct JudgeOptions {
 
     #[command(flatten)]
     pub(crate) json: Json,
+
+    /// Judge the datagrams as they were on one leg of a run of teetap
+    ///
+    /// On the leg of the receiver, edits of rules and effects of link lines count like datagrams of the sender.
+    #[arg(long, value_name = "SIDE")]
+    pub(crate) leg: Option<LegSide>,
 
     /// Write a JUnit report to a file, with a test for each finding
     ///
@@ -208,5 +214,23 @@ impl ExplainOptions {
             DirChoice::C2s => Dir::C2s,
             DirChoice::S2c => Dir::S2c,
         })
+    }
+}
+
+/// A leg of the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LegSide {
+    /// Between the client and teetap
+    Client,
+    /// Between teetap and the server
+    Server,
+}
+
+impl From<LegSide> for Side {
+    fn from(side: LegSide) -> Self {
+        match side {
+            LegSide::Client => Self::Client,
+            LegSide::Server => Self::Server,
+        }
     }
 }

@@ -1,12 +1,13 @@
 //! `teetap judge FILE`: the findings of a recording, ranked.
 
 use std::{
+    io::{BufRead, BufReader},
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use teetap_capture::{
-    Item, ReadError, Tally,
+    Item, LegCapture, ReadError, Tally,
     reading::{Recording, ahead::Reader},
 };
 use teetap_engine::rules;
@@ -99,12 +100,12 @@ pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
         output.log(read.tally.until, Level::Warning, &text);
     }
     if style.json {
-        output.findings(&read.findings, read.is_foreign);
+        output.findings(&read.findings, read.is_foreign && options.leg.is_none());
     } else {
         let listing = Listing {
             findings: &read.findings,
             file: &options.file,
-            frames: read.is_foreign,
+            frames: read.is_foreign && options.leg.is_none(),
             all: options.verbose,
             is_damaged: read.damage.is_some(),
         };
@@ -134,10 +135,26 @@ fn read(
         output.expect_progress(progress);
     }
     let recording = Recording::open(input.bytes).map_err(refused)?;
-    let mut recording = match input.is_live {
+    if let Some(leg) = options.leg {
+        let capture = BufReader::new(LegCapture::new(recording, leg.into()));
+        let capture = Recording::open(Box::new(capture) as Box<dyn BufRead + Send>).map_err(refused)?;
+        return collect(Reader::Direct(capture), (secrets, registry), path, output, &refused);
+    }
+    let recording = match input.is_live {
         true => Reader::Direct(recording),
         false => Reader::ahead(recording),
     };
+    collect(recording, (secrets, registry), path, output, &refused)
+}
+
+/// Reads all items of a recording.
+fn collect<R: BufRead + Send + 'static>(
+    mut recording: Reader<R>,
+    (secrets, registry): (Secrets, &'static Registry),
+    path: &Path,
+    output: &mut Output,
+    refused: &dyn Fn(ReadError) -> Failure,
+) -> Result<Read, Failure> {
     let mut decoder = Decoder::new(registry);
     decoder.ignore_gists();
     decoder.ignore_items();

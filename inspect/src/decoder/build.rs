@@ -356,12 +356,7 @@ impl<'a> Build<'a> {
                 continue;
             };
             let mut bytes = sent.to_vec();
-            for bit in &transit.corrupted {
-                let at = usize::try_from(*bit / 8).ok();
-                if let Some(byte) = at.and_then(|at| bytes.get_mut(at)) {
-                    *byte ^= 1 << (bit % 8);
-                }
-            }
+            transit.damage(&mut bytes);
             match Packet::parse(datagram.proto, &bytes, scratch) {
                 Ok(packet) => self.compare_damaged(&packet, index),
                 Err(error) => self.reading.damage = Some(error),

@@ -250,6 +250,8 @@ fn message_body(
         leg: datagram.leg.map(Word),
         link: transits(&datagram.link),
         sent: message.after.as_deref().map(|after| sent_body(after, message, style)),
+        delay_s: message.handling.delay.unwrap_or_default(),
+        waited_s: message.handling.made.map_or(Duration::ZERO, |(_, waited)| waited),
         client: None,
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(reading.data(message))),
         hex_out: None,
@@ -284,6 +286,8 @@ fn connless_body(
         leg: None,
         link: transits(&connless.link),
         sent: None,
+        delay_s: Duration::ZERO,
+        waited_s: Duration::ZERO,
         client: Some(connless.client),
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(&*connless.bytes)),
         hex_out: (style.verbosity >= Verbosity::Bytes)
@@ -351,7 +355,10 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, style: Style) -> Datagr
 /// Returns the outcome of a message, once for each rule that acted on it (or once without a rule if none is known),
 /// followed by the marks of the message.
 fn actions(message: &Message) -> Vec<ActionBody<'static>> {
-    let word = message.handling.done.word();
+    let word = match message.handling.made {
+        Some((how, _)) => Some(how.to_string()),
+        None => message.handling.done.word(),
+    };
     let named = message.handling.rules.iter().map(|name| ActionBody {
         rule: Some(name.to_string().into()),
         action: word.clone().unwrap_or_else(|| Action::Pass.to_string()).into(),

@@ -345,6 +345,18 @@ pub struct Transit {
     pub corrupted: Box<[u32]>,
 }
 
+impl Transit {
+    /// Flips the bits that the link flipped.
+    pub fn damage(&self, bytes: &mut [u8]) {
+        for bit in &self.corrupted {
+            let at = usize::try_from(*bit / 8).ok();
+            if let Some(byte) = at.and_then(|at| bytes.get_mut(at)) {
+                *byte ^= 1 << (bit % 8);
+            }
+        }
+    }
+}
+
 /// Number of a message that the proxy holds, from 1; never reused in its session and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(

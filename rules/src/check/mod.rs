@@ -34,7 +34,7 @@ pub(crate) use literal::{MAX_REGEXES, too_many_regexes};
 pub(crate) use made::check_made;
 pub(crate) use name::is_snap;
 pub(crate) use resolved_action::{
-    Assign, DialectForm, LogPart, Replace, ResolvedAction, Target, Template, check_rule,
+    Assign, DialectForm, Replace, ResolvedAction, Target, Template, check_rule,
 };
 
 pub use vocabulary::{class_of, is_word, rule_vocabulary, vocabulary};

@@ -8,7 +8,7 @@ use teetap_wire::def::{Class, Def, Dialect, Id, suggest};
 use super::checker::{Checker, DialectDef, index_or_insert};
 use super::fact;
 use super::literal::uuid_of;
-use super::words::{ATOMS, VALUES, atom, class};
+use super::words::{ATOMS, VALUES, atom, class, is_for_filters};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{DefKey, Target};
 use crate::span::Span;
@@ -222,7 +222,8 @@ impl<'r> Checker<'r> {
             return diagnostic.help(format!("a snapshot item is `snap.{text}[ID]`"));
         }
         let messages = self.defs.iter().map(|(_, def)| &*def.name);
-        let words = ATOMS.iter().map(|(word, _)| *word).filter(|_| whole);
+        let words = ATOMS.iter().map(|(word, _)| *word).chain(VALUES);
+        let words = words.filter(|word| whole && !(self.is_rule && is_for_filters(word)));
         match suggest(text, words.chain(messages)) {
             None if whole && self.defs.iter().any(|(_, def)| def.path(text).is_ok()) => {
                 diagnostic.help(format!("a field of this message is `.{text}`"))

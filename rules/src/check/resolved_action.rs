@@ -9,9 +9,9 @@ use super::compare::fixed;
 use super::kinds::{VarValue, Variables};
 use super::literal::{self, has_bytes, kind};
 use super::value::Operand;
-use super::words::Names;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{DefKey, Number, Program, Text, TextTest, Value};
+use crate::span::Span;
+use crate::eval::{DefKey, Program, TextPart, TextTest, Value};
 use crate::syntax::{self, Expr, Kind, Quantity};
 
 /// An action whose names and values are resolved.
@@ -26,13 +26,13 @@ pub(crate) enum ResolvedAction {
     /// `inject` and `reply`
     Make(Box<Template>),
     /// `log`; `None` logs the name of the message.
-    Log(Option<Box<[LogPart]>>),
+    Log(Option<Box<[TextPart]>>),
     /// `mark`; `None` uses the name of the rule.
     Mark(Option<std::sync::Arc<str>>),
     /// `var`: the index of the variable, and its name.
     Var(u16, Box<str>, Box<VarValue>),
     /// `fail`
-    Fail(Box<str>),
+    Fail(Box<[TextPart]>),
     /// `expect`: the index among the expectations of the rule.
     Expect(usize),
     /// `exit`
@@ -95,24 +95,11 @@ impl ResolvedAction {
                 let mut values = fields.map(|(_, value)| value);
                 template.dir.is_some() && values.all(|value| matches!(value, Value::Fixed(_)))
             }
-            Self::Log(Some(parts)) => parts.iter().all(|part| matches!(part, LogPart::Text(_))),
-            Self::Fail(_) | Self::Expect(_) | Self::Exit(_) => true,
+            Self::Log(Some(parts)) | Self::Fail(parts) => parts.iter().all(|part| matches!(part, TextPart::Text(_))),
+            Self::Expect(_) | Self::Exit(_) => true,
             Self::Set(_) | Self::Replace(_) | Self::Log(None) | Self::Mark(_) | Self::Var(..) => false,
         }
     }
-}
-
-/// A part of the text of `log`.
-#[derive(Debug, Clone)]
-pub(crate) enum LogPart {
-    Text(Box<str>),
-    /// A number in the base unit of its quantity.
-    Number(Number, Quantity),
-    /// A number with named values.
-    Named(Number, Names),
-    /// A number with named bits.
-    Flags(Number, Names),
-    Value(Text),
 }
 
 /// `set path = value`
@@ -210,7 +197,7 @@ impl Checker<'static> {
                 let (at, value) = self.var(name, value)?;
                 ResolvedAction::Var(at, name.text.as_str().into(), Box::new(value))
             }
-            syntax::Action::Fail(why) => ResolvedAction::Fail(why.as_str().into()),
+            syntax::Action::Fail(why) => ResolvedAction::Fail(self.log(why)?),
             syntax::Action::Expect { .. } => {
                 *expects += 1;
                 ResolvedAction::Expect(*expects - 1)
@@ -268,31 +255,31 @@ impl Checker<'static> {
             .collect()
     }
 
-    fn log(&mut self, template: &syntax::Template) -> Option<Box<[LogPart]>> {
+    fn log(&mut self, template: &syntax::Template) -> Option<Box<[TextPart]>> {
         let parts: Vec<_> = template
             .0
             .iter()
             .map(|part| match part {
-                syntax::TemplatePart::Text(text) => Some(LogPart::Text(text.as_str().into())),
+                syntax::TemplatePart::Text(text) => Some(TextPart::Text(text.as_str().into())),
                 syntax::TemplatePart::Value(expr) => self.logged(expr),
             })
             .collect();
         parts.into_iter().collect()
     }
 
-    fn logged(&mut self, expr: &Expr) -> Option<LogPart> {
+    fn logged(&mut self, expr: &Expr) -> Option<TextPart> {
         let operand = self.operand(expr);
         if let Operand::Named(number, names) = operand {
-            return Some(LogPart::Named(number, names));
+            return Some(TextPart::Named(number, names));
         }
         if let Operand::Flags(number, names) = operand {
-            return Some(LogPart::Flags(number, names));
+            return Some(TextPart::Flags(number, names));
         }
         if let Some((number, quantity)) = self.as_number(&operand) {
-            return Some(LogPart::Number(number, quantity));
+            return Some(TextPart::Number(number, quantity));
         }
         if let Some(text) = self.as_text(&operand) {
-            return Some(LogPart::Value(text));
+            return Some(TextPart::Value(text));
         }
         if !matches!(operand, Operand::Failed) {
             let what = format!("`{expr}` is not one value");
@@ -360,6 +347,21 @@ impl Checker<'static> {
         if !fixed(expr) {
             return self.computed(fields, what, expr);
         }
+        let unescaped;
+        let expr = match &expr.kind {
+            Kind::Text(text) if self.is_rule && text.contains(['{', '}']) => {
+                let parts = self.in_braces(text, expr.span)?;
+                match &*parts {
+                    [] => expr,
+                    [TextPart::Text(text)] => {
+                        unescaped = Expr::new(Kind::Text(text.to_string()), expr.span);
+                        &unescaped
+                    }
+                    _ => return self.composed(fields, what, (expr.span, parts)),
+                }
+            }
+            _ => expr,
+        };
         let mut is_usual = false;
         let results: Vec<_> = fields
             .iter()
@@ -383,6 +385,48 @@ impl Checker<'static> {
             self.report(Diagnostic::new(Code::OutOfRange, expr.span, text));
         }
         Some(results.into_iter().map(Result::ok).collect())
+    }
+
+    /// Checks the values in braces of a text, which stands at `span`.
+    fn in_braces(&mut self, text: &str, span: Span) -> Option<Box<[TextPart]>> {
+        // Without escapes, a place in the text is a place in the source.
+        let has_escapes = span.end - span.start != text.len() + 2;
+        let place = |found: Span| match has_escapes {
+            true => span,
+            false => Span::new(span.start + 1 + found.start, span.start + 1 + found.end),
+        };
+        let template = match syntax::parse_template(text) {
+            Ok(template) => template,
+            Err(diagnostic) => {
+                let span = place(diagnostic.span);
+                self.report(Diagnostic { span, ..diagnostic });
+                return None;
+            }
+        };
+        let before = self.diagnostics.len();
+        let parts = self.log(&template);
+        let new = self.diagnostics.get_mut(before..).unwrap_or_default();
+        new.iter_mut().for_each(|diagnostic| diagnostic.span = place(diagnostic.span));
+        parts
+    }
+
+    /// Checks a text with values in braces, which is composed when the rule acts.
+    fn composed(
+        &mut self,
+        fields: &[&Field],
+        what: &str,
+        (span, parts): (Span, Box<[TextPart]>),
+    ) -> Option<Vec<Option<Value>>> {
+        let value = |field: &&Field| field.is_text().then(|| Value::Template(parts.clone()));
+        let values: Vec<_> = fields.iter().map(value).collect();
+        if values.iter().all(Option::is_none) {
+            let is = fields.first().map_or_else(|| "missing".to_owned(), |field| kind(field));
+            let text = format!("`{what}` is {is}, not text with values in braces");
+            let help = "a value stands without quotes, as in `= sess.id`";
+            self.report(Diagnostic::new(Code::Mismatch, span, text).help(help));
+            return None;
+        }
+        Some(values)
     }
 
     /// Checks a value that is computed when the rule acts.

@@ -27,5 +27,5 @@ pub(crate) use key::{DefKey, Target};
 pub(crate) use program::{Cond, Field, FieldVariant, Number, Program, Source, Text};
 pub(crate) use reported::Reported;
 pub(crate) use test::{IntTest, Test, TextTest};
-pub(crate) use value::Value;
+pub(crate) use value::{TextPart, Value};
 pub(crate) use variables::{Given, Variables};

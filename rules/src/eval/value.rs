@@ -6,6 +6,7 @@ use super::facts::Facts;
 use super::key::DefKey;
 use super::memory::Memory;
 use super::program::{Number, Program, Source, Text};
+use crate::syntax::Quantity;
 
 /// A value for a field.
 #[derive(Debug, Clone)]
@@ -14,6 +15,21 @@ pub(crate) enum Value {
     Fixed(Datum),
     Number(Number),
     Text(Text),
+    /// A text with values in braces.
+    Template(Box<[TextPart]>),
+}
+
+/// A part of a text with values in braces.
+#[derive(Debug, Clone)]
+pub(crate) enum TextPart {
+    Text(Box<str>),
+    /// A number in the base unit of its quantity.
+    Number(Number, Quantity),
+    /// A number with named values.
+    Named(Number, &'static [(&'static str, i64)]),
+    /// A number with named bits.
+    Flags(Number, &'static [(&'static str, i64)]),
+    Value(Text),
 }
 
 impl Program {
@@ -34,6 +50,13 @@ impl Program {
             Value::Fixed(_) => true,
             Value::Number(number) => self.has_number(number, key),
             Value::Text(text) => self.has_text(*text, key),
+            Value::Template(parts) => parts.iter().all(|part| match part {
+                TextPart::Text(_) => true,
+                TextPart::Number(number, _) | TextPart::Named(number, _) | TextPart::Flags(number, _) => {
+                    self.has_number(number, key)
+                }
+                TextPart::Value(text) => self.has_text(*text, key),
+            }),
         }
     }
 
@@ -62,7 +85,8 @@ impl Program {
         })
     }
 
-    /// Returns the value for a message; `None` if a field is missing or a number is too large.
+    /// Returns the value for a message; `None` if a field is missing or a number is too large, and for a text with
+    /// values in braces, which the caller composes.
     pub(crate) fn value(
         &self,
         value: &Value,
@@ -75,6 +99,7 @@ impl Program {
             Value::Fixed(datum) => Some(datum.clone()),
             Value::Number(number) => run.number(number).map(Datum::Int),
             Value::Text(text) => run.text(*text, |bytes| Datum::Bytes(bytes.to_vec())),
+            Value::Template(_) => None,
         }
     }
 }

@@ -132,7 +132,10 @@ impl<F: Facts> ActionRun<'_, F> {
                 self.verdict.marks.push(id.clone().unwrap_or_else(name));
             }
             ResolvedAction::Var(at, name, value) => self.var(*at, name, value)?,
-            ResolvedAction::Fail(why) => self.end(End::Fail(why.clone())),
+            ResolvedAction::Fail(why) => {
+                let (text, _) = self.text(Some(why));
+                self.end(End::Fail(text));
+            }
             ResolvedAction::Exit(code) => self.end(End::Exit(*code)),
             ResolvedAction::Expect(index) => done.expects.push(*index),
         }

@@ -6,9 +6,9 @@
 use teetap_wire::def::{Def, Dialect, Registry};
 use teetap_wire::{Dir, Proto};
 
-use crate::check::{Assign, LogPart, ResolvedAction, Target, Template, VarValue};
+use crate::check::{Assign, ResolvedAction, Target, Template, VarValue};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{DefKey, Value};
+use crate::eval::{DefKey, TextPart, Value};
 use crate::filter::Filter;
 use crate::proto_dirs::ProtoDirs;
 use crate::span::Span;
@@ -132,7 +132,7 @@ impl CheckedRule<'_> {
         let of = |text: &str, span: Span, verb: &str, help: String| {
             let value = value_in_braces(text)?;
             let what = format!(
-                "`{{{value}}}` in the text of `{verb}` is written as it is: only `log` has values in braces"
+                "`{{{value}}}` in the text of `{verb}` is written as it is: values in braces are for `log`, `set`, `inject`, `reply` and `fail`"
             );
             Some(Diagnostic::new(Code::Braces, span, what).help(help))
         };
@@ -150,19 +150,11 @@ impl CheckedRule<'_> {
         for action in &self.rule.actions {
             let logs = |text: &str| format!("add an action: `log \"{text}\"`");
             match action {
-                Action::Set(assigns) => {
-                    found.extend(assigns.iter().filter_map(|assign| literal(&assign.value, "set")));
-                }
                 Action::Var { value, .. } => found.extend(literal(value, "var")),
-                Action::Make(made) => {
-                    let verb = if made.dir.is_some() { "inject" } else { "reply" };
-                    found.extend(made.fields.iter().filter_map(|(_, value)| literal(value, verb)));
-                }
                 Action::Replace(replace) => {
                     let help = "a group of the pattern is `$1`".to_owned();
                     found.extend(of(&replace.with, replace.span, "replace", help));
                 }
-                Action::Fail(text) => found.extend(of(text, self.rule.span, "fail", logs(text))),
                 Action::Close { reason, .. } => {
                     found.extend(of(reason, self.rule.span, "close", logs(reason)))
                 }
@@ -230,14 +222,15 @@ impl CheckedRule<'_> {
                     found.push(not_this(expr));
                 }
             }
-            (Action::Log(Some(template)), ResolvedAction::Log(Some(parts))) => {
+            (Action::Log(Some(template)), ResolvedAction::Log(Some(parts)))
+            | (Action::Fail(template), ResolvedAction::Fail(parts)) => {
                 for (written, part) in template.0.iter().zip(parts) {
                     let value = match part {
-                        LogPart::Number(number, _)
-                        | LogPart::Named(number, _)
-                        | LogPart::Flags(number, _) => Value::Number(number.clone()),
-                        LogPart::Value(text) => Value::Text(*text),
-                        LogPart::Text(_) => continue,
+                        TextPart::Number(number, _)
+                        | TextPart::Named(number, _)
+                        | TextPart::Flags(number, _) => Value::Number(number.clone()),
+                        TextPart::Value(text) => Value::Text(*text),
+                        TextPart::Text(_) => continue,
                     };
                     if let TemplatePart::Value(expr) = written
                         && !self.may_match(|key| self.when.has_value(&value, key))

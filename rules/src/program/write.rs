@@ -8,8 +8,8 @@ use teetap_wire::{Dir, Proto};
 
 use super::act::ActionRun;
 use super::action_error::ActionError;
-use crate::check::{Assign, DialectForm, LogPart, Replace, ResolvedAction, Target, Template, VarValue};
-use crate::eval::{self, DefKey, Facts, Given, Number, Reported, Value};
+use crate::check::{Assign, DialectForm, Replace, ResolvedAction, Target, Template, VarValue};
+use crate::eval::{self, DefKey, Facts, Given, Number, Reported, TextPart, Value};
 use crate::syntax::{Action, Quantity};
 use crate::verdict::{Effect, End, Made, RuleId};
 
@@ -32,7 +32,7 @@ impl<F: Facts> ActionRun<'_, F> {
             let Some((_, place, value)) = assign.places.iter().find(|(of, ..)| *of == key) else {
                 continue;
             };
-            let value = self.rule.when.value(value, self.facts, &key, self.memory);
+            let value = self.datum(value, &key);
             let value = value.ok_or_else(|| ActionError::missing(&*assign.what))?;
             self.write(place, &value, &mut decoded, &mut edit)?;
         }
@@ -123,7 +123,7 @@ impl<F: Facts> ActionRun<'_, F> {
         for (name, value) in &form.fields {
             let value = match (value, &key) {
                 (Value::Fixed(datum), _) => Some(datum.clone()),
-                (value, Some(key)) => self.rule.when.value(value, self.facts, key, self.memory),
+                (value, Some(key)) => self.datum(value, key),
                 (_, None) => None,
             };
             let value = value.ok_or_else(|| ActionError::missing(format!("{what}.{name}")))?;
@@ -138,6 +138,16 @@ impl<F: Facts> ActionRun<'_, F> {
             data,
             rule: Some(self.id),
         })
+    }
+
+    /// Returns a value for a field; `None` if a part of it is missing.
+    fn datum(&self, value: &Value, key: &DefKey) -> Option<Datum> {
+        let Value::Template(parts) = value else {
+            return self.rule.when.value(value, self.facts, key, self.memory);
+        };
+        let mut text = Text::default();
+        parts.iter().for_each(|part| self.add_part(part, &mut text));
+        (!text.lacks_value).then(|| Datum::Bytes(text.whole.into_bytes()))
     }
 
     /// Sets a variable.
@@ -169,7 +179,7 @@ impl<F: Facts> ActionRun<'_, F> {
 
     /// Returns the text that a rule reports, with dots for secrets, and the text with its secrets if it has any.
     /// Without `parts`, the text is the name of the message.
-    pub(super) fn text(&self, parts: Option<&[LogPart]>) -> (Box<str>, Option<Box<str>>) {
+    pub(super) fn text(&self, parts: Option<&[TextPart]>) -> (Box<str>, Option<Box<str>>) {
         let Some(parts) = parts else {
             let def = self.facts.subject().def;
             return (def.map_or("unknown", |def| &def.name).into(), None);
@@ -180,7 +190,7 @@ impl<F: Facts> ActionRun<'_, F> {
         (plain(&text.shown), has_secrets.then(|| plain(&text.whole)))
     }
 
-    fn add_part(&self, part: &LogPart, text: &mut Text) {
+    fn add_part(&self, part: &TextPart, text: &mut Text) {
         let key = self.key();
         let number = |number: &Number| {
             let value = self
@@ -190,25 +200,28 @@ impl<F: Facts> ActionRun<'_, F> {
             (value, self.is_secret(number))
         };
         match part {
-            LogPart::Text(fixed) => text.push(fixed, false),
-            LogPart::Number(value, quantity) => {
+            TextPart::Text(fixed) => text.push(fixed, false),
+            TextPart::Number(value, quantity) => {
                 let (value, is_secret) = number(value);
+                text.lacks_value |= value.is_none();
                 text.push(&shown(value, *quantity), is_secret);
             }
-            LogPart::Named(value, names) => {
+            TextPart::Named(value, names) => {
                 let (value, is_secret) = number(value);
                 let name = names.iter().find(|(_, of)| Some(*of) == value);
+                text.lacks_value |= name.is_none();
                 text.push(name.map_or("?", |(name, _)| name), is_secret);
             }
-            LogPart::Flags(value, names) => {
+            TextPart::Flags(value, names) => {
                 let (value, is_secret) = number(value);
+                text.lacks_value |= value.is_none();
                 let bits = value.unwrap_or_default();
                 let set = names.iter().filter(|(_, of)| bits & of != 0);
                 let set: Vec<_> = set.map(|(name, _)| *name).collect();
                 let flags = if set.is_empty() { "none" } else { &set.join("+") };
                 text.push(flags, is_secret);
             }
-            LogPart::Value(value) => match self.reported(*value) {
+            TextPart::Value(value) => match self.reported(*value) {
                 Some((bytes, secret)) => {
                     let secret = secret.unwrap_or(bytes.len()..bytes.len());
                     let part = |range| String::from_utf8_lossy(bytes.get(range).unwrap_or_default());
@@ -216,7 +229,10 @@ impl<F: Facts> ActionRun<'_, F> {
                     text.push(&part(secret.start..secret.end), !secret.is_empty());
                     text.push(&part(secret.end..bytes.len()), false);
                 }
-                None => text.push("?", false),
+                None => {
+                    text.lacks_value = true;
+                    text.push("?", false);
+                }
             },
         }
     }
@@ -262,6 +278,8 @@ struct Text {
     /// Text with dots for secrets.
     shown: String,
     whole: String,
+    /// True if a value is missing, so that the text contains `?` in its place.
+    lacks_value: bool,
 }
 
 impl Text {
@@ -303,6 +321,15 @@ pub(super) fn plain(text: &str) -> Box<str> {
     text.chars().take(MAX_LOG).map(shown).collect::<String>().into()
 }
 
+/// Returns a text without values: the check allows no others in a rule without a condition.
+fn fixed(parts: &[TextPart]) -> Box<str> {
+    let texts = parts.iter().map(|part| match part {
+        TextPart::Text(text) => &**text,
+        _ => "",
+    });
+    plain(&texts.collect::<String>())
+}
+
 /// Carries out the actions of a rule without a condition, which create messages and effects.
 pub(super) fn timed(
     rule: RuleId,
@@ -325,11 +352,7 @@ pub(super) fn timed(
                 }
             }
             ResolvedAction::Log(Some(parts)) => {
-                let texts = parts.iter().map(|part| match part {
-                    LogPart::Text(text) => &**text,
-                    _ => "",
-                });
-                let text = plain(&texts.collect::<String>());
+                let text = fixed(parts);
                 let whole = None;
                 effects.push(Effect::Log { rule, text, whole });
             }
@@ -341,7 +364,7 @@ pub(super) fn timed(
                 dir: None,
                 for_: *time,
             }),
-            ResolvedAction::Fail(why) => effects.push(end(rule, End::Fail(why.clone()))),
+            ResolvedAction::Fail(why) => effects.push(end(rule, End::Fail(fixed(why)))),
             ResolvedAction::Exit(code) => effects.push(end(rule, End::Exit(*code))),
             // The caller starts expectations. The check allows no other actions without a message.
             ResolvedAction::Expect(_)

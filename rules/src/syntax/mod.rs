@@ -46,3 +46,4 @@ pub use profile::{Profile, Use};
 pub use rule::Rule;
 pub use statement::{Outlined, Statement, outline, parse_statements};
 pub use template::{Template, TemplatePart};
+pub(crate) use template::parse_template;

@@ -1,13 +1,14 @@
-//! Text of `log`, with values in braces.
+//! Texts with values in braces.
 
 use std::fmt::{self, Write as _};
 
+use winnow::error::ErrMode;
 use winnow::prelude::*;
-use winnow::stream::Stream;
+use winnow::stream::{LocatingSlice, Stateful, Stream};
 
 use super::ast::Expr;
 use super::error::wanted;
-use super::lex::{Input, Parsed, blank, cut, escape, here, rest};
+use super::lex::{Counts, Failure, Input, Parsed, blank, cut, escape, here, rest};
 use super::parse::expression;
 use super::print::escaped;
 use crate::diagnostic::{Code, Diagnostic};
@@ -34,6 +35,28 @@ pub(super) fn opt_template(i: &mut Input<'_>) -> Parsed<Option<Template>> {
     }
     let start = here(i);
     i.next_token();
+    parts(i, Some(start)).map(Some)
+}
+
+/// Parses a text without its quotes, in which escapes are already replaced.
+///
+/// # Errors
+/// Returns the first error. Its place is a place in the text.
+pub(crate) fn parse_template(text: &str) -> Result<Template, Diagnostic> {
+    let mut input = Stateful {
+        input: LocatingSlice::new(text),
+        state: Counts::default(),
+    };
+    parts(&mut input, None).map_err(|error| match error {
+        ErrMode::Cut(Failure(Some(diagnostic))) | ErrMode::Backtrack(Failure(Some(diagnostic))) => {
+            *diagnostic
+        }
+        _ => wanted(&input, "a value"),
+    })
+}
+
+/// Parses the parts of a text. `quote` is the position of its first quote; `None` for a text without quotes and escapes.
+fn parts(i: &mut Input<'_>, quote: Option<usize>) -> Parsed<Template> {
     let (mut parts, mut text) = (Vec::new(), String::new());
     loop {
         let at = here(i);
@@ -44,8 +67,9 @@ pub(super) fn opt_template(i: &mut Input<'_>) -> Parsed<Option<Template>> {
             continue;
         }
         match i.next_token() {
-            Some('"') => break,
-            Some('\\') => text.push(escape(i, at)?),
+            Some('"') if quote.is_some() => break,
+            None if quote.is_none() => break,
+            Some('\\') if quote.is_some() => text.push(escape(i, at)?),
             Some('{') => {
                 if !text.is_empty() {
                     parts.push(TemplatePart::Text(std::mem::take(&mut text)));
@@ -61,18 +85,20 @@ pub(super) fn opt_template(i: &mut Input<'_>) -> Parsed<Option<Template>> {
                 let diagnostic = Diagnostic::new(Code::Expected, span, "unmatched `}`");
                 return cut(diagnostic.help("a brace in the text is written twice: `}}`"));
             }
-            Some('\n') | None => {
+            Some('\n') | None if quote.is_some() => {
+                let start = quote.unwrap_or_default();
                 let span = Span::new(start, start + 1);
                 let what = "a string without its closing `\"`";
                 return cut(Diagnostic::new(Code::Unclosed, span, what));
             }
             Some(c) => text.push(c),
+            None => break,
         }
     }
     if !text.is_empty() {
         parts.push(TemplatePart::Text(text));
     }
-    Ok(Some(Template(parts)))
+    Ok(Template(parts))
 }
 
 impl fmt::Display for Template {

@@ -111,6 +111,12 @@ pub(in crate::jsonl) struct MessageBody<'a> {
     /// The message as its receiver got it; missing if it got the same bytes or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) sent: Option<AfterBody>,
+    /// Delay of the message by a rule; missing if it is not delayed.
+    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "words::seconds")]
+    pub(in crate::jsonl) delay_s: Duration,
+    /// Time for which the message was held; missing if it was not held.
+    #[serde(default, skip_serializing_if = "Duration::is_zero", with = "words::seconds")]
+    pub(in crate::jsonl) waited_s: Duration,
     /// Address of the client, for a message outside a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::jsonl) client: Option<SocketAddr>,

@@ -9,17 +9,18 @@ use super::Action;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::syntax::argument::{duration, measured, opt_number};
 use crate::syntax::error::wanted;
-use crate::syntax::lex::{Input, Parsed, blank, cut, keyword, text};
+use crate::syntax::lex::{Input, Parsed, blank, cut, keyword};
 use crate::syntax::number::Quantity;
 use crate::syntax::parse::expression;
+use crate::syntax::template::opt_template;
 
 /// Maximum time of an expectation.
 const MAX_WITHIN: Duration = Duration::from_secs(3600);
 
 pub(super) fn fail(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
-    match opt(text).parse_next(i)? {
-        Some((why, _)) => Ok(Action::Fail(why)),
+    match opt_template(i)? {
+        Some(why) => Ok(Action::Fail(why)),
         None => cut(wanted(i, "a text, as in `fail \"no answer\"`")),
     }
 }

@@ -21,13 +21,12 @@ use winnow::combinator::opt;
 use winnow::prelude::*;
 
 use super::argument::Shown;
-use super::ast::{Expr, Name};
+use super::ast::{Expr, Kind, Name};
 use super::change::{self, Assign, Replace};
 use super::error::wanted;
 use super::lex::{Input, Parsed, blank, cut, word};
 use super::made::{self, Made};
-use super::print::quoted;
-use super::template::{Template, TemplatePart, opt_template};
+use super::template::{Template, TemplatePart, opt_template, parse_template};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::units::{counted, shown};
 
@@ -110,7 +109,7 @@ pub enum Action {
         value: Expr,
     },
     /// `fail "text"`
-    Fail(String),
+    Fail(Template),
     /// `expect sv_motd within 5s`
     Expect {
         /// Condition on a later message.
@@ -187,6 +186,22 @@ pub(crate) struct English {
     pub(crate) value: fn(&Expr) -> String,
 }
 
+/// Calls `each` with the value of a field; for a text, with the values in its braces.
+fn each_value(value: &Expr, each: &mut dyn FnMut(&Expr)) {
+    match &value.kind {
+        Kind::Text(text) if text.contains('{') => {
+            // The check reports an error in the text.
+            let parts = parse_template(text).map(|template| template.0).unwrap_or_default();
+            for part in &parts {
+                if let TemplatePart::Value(value) = part {
+                    each(value);
+                }
+            }
+        }
+        _ => each(value),
+    }
+}
+
 impl Action {
     /// Returns true if the action makes random decisions.
     #[must_use]
@@ -204,13 +219,13 @@ impl Action {
             Self::Set(assigns) => {
                 for assign in assigns {
                     each(&assign.target);
-                    each(&assign.value);
+                    each_value(&assign.value, each);
                 }
             }
             Self::Replace(replace) => each(&replace.target),
             Self::Var { value, .. } => each(value),
-            Self::Make(made) => made.fields.iter().for_each(|(_, value)| each(value)),
-            Self::Log(Some(Template(parts))) => {
+            Self::Make(made) => made.fields.iter().for_each(|(_, value)| each_value(value, each)),
+            Self::Log(Some(Template(parts))) | Self::Fail(Template(parts)) => {
                 for part in parts {
                     if let TemplatePart::Value(value) = part {
                         each(value);
@@ -226,7 +241,7 @@ impl Action {
         match self {
             Self::Set(assigns) => assigns.iter_mut().for_each(|assign| each(&mut assign.value)),
             Self::Make(made) => made.fields.iter_mut().for_each(|(_, value)| each(value)),
-            Self::Log(Some(Template(parts))) => {
+            Self::Log(Some(Template(parts))) | Self::Fail(Template(parts)) => {
                 for part in parts {
                     if let TemplatePart::Value(value) = part {
                         each(value);
@@ -344,7 +359,7 @@ impl Action {
             Self::Var { name, value: given } => {
                 format!("set the variable `${}` to {}", name.text, (english.value)(given))
             }
-            Self::Fail(why) => format!("end the run as failed, because \"{}\"", why.escape_debug()),
+            Self::Fail(why) => format!("end the run as failed, because {}", phrases::text(why)),
             Self::Expect { expected, within } => format!(
                 "end the run as failed, unless within {} {}",
                 shown(*within),
@@ -392,10 +407,7 @@ impl fmt::Display for Action {
             Self::Mark(None) => f.write_str("mark"),
             Self::Mark(Some(id)) => write!(f, "mark {}", id.text),
             Self::Var { name, value } => write!(f, "var ${} = {value}", name.text),
-            Self::Fail(why) => {
-                f.write_str("fail ")?;
-                quoted(f, why)
-            }
+            Self::Fail(why) => write!(f, "fail {why}"),
             Self::Expect { expected, within } => {
                 write!(f, "expect {expected} within {}", Shown(*within))
             }

@@ -1,0 +1,195 @@
+//! A recording of teetap as a capture of one leg.
+//!
+//! Law: the capture has the bytes that were on the leg, in the order and at the times of the leg: link lines have lost,
+//! delayed, duplicated and damaged the datagrams that the proxy sent. Only delayed datagrams are kept in memory.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, BufRead, Read},
+};
+
+use teetap_inspect::{
+    frame::Link,
+    recording::{Item, ReadError},
+};
+use teetap_proxy::session::{Datagram, Event, EventKind};
+use teetap_wire::Side;
+
+use crate::{Encoder, frame, reading::Recording};
+
+/// Maximum number of delayed datagrams.
+const WAITING: usize = 100_000;
+
+/// Magic number of a pcap file with nanoseconds, in the byte order of the file.
+const MAGIC: u32 = 0xa1b2_3c4d;
+/// Maximum length of a packet.
+const SNAP: u32 = 262_144;
+
+/// Reads a recording of teetap as the pcap file that a capture on one leg would have written.
+pub struct LegCapture<R> {
+    recording: Recording<R>,
+    side: Side,
+    /// Addresses and time of the current run.
+    encoder: Option<Encoder>,
+    /// Delayed packets, by their time and the order in which they were sent.
+    waiting: BTreeMap<(u64, u64), Vec<u8>>,
+    /// Number of packets so far.
+    packets: u64,
+    /// Bytes that are not read yet.
+    out: Vec<u8>,
+    read: usize,
+    is_done: bool,
+}
+
+impl<R: BufRead> LegCapture<R> {
+    /// Reads `recording` as a capture of the leg of a side.
+    pub fn new(recording: Recording<R>, side: Side) -> Self {
+        let mut out = Vec::new();
+        out.extend_from_slice(&MAGIC.to_le_bytes());
+        for half in [2_u16, 4] {
+            out.extend_from_slice(&half.to_le_bytes());
+        }
+        let link = u32::from(Link::Ethernet.number());
+        for word in [0, 0, SNAP, link] {
+            out.extend_from_slice(&u32::to_le_bytes(word));
+        }
+        Self {
+            recording,
+            side,
+            encoder: None,
+            waiting: BTreeMap::new(),
+            packets: 0,
+            out,
+            read: 0,
+            is_done: false,
+        }
+    }
+
+    /// Appends the packets of the next item. Returns false at the end of the recording.
+    fn advance(&mut self) -> io::Result<bool> {
+        match self.recording.read().map_err(error)? {
+            Some(Item::Start { run: Some(run), .. }) => {
+                self.release(u64::MAX);
+                self.encoder = Some(Encoder::new(run, |_| String::new()));
+            }
+            Some(Item::Start { run: None, .. }) => {
+                let text = "a capture of another program has only the legs that it shows: leave out --leg";
+                return Err(io::Error::other(text));
+            }
+            Some(Item::Event(event)) => {
+                self.event(&event);
+            }
+            Some(Item::Log { .. } | Item::Gap { .. }) => {}
+            None => {
+                self.release(u64::MAX);
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Some(encoder) = self.encoder.take() else {
+            return;
+        };
+        let now = encoder.time(event.at);
+        self.release(now);
+        let datagram = match &event.what {
+            EventKind::Datagram(datagram) => Some(datagram),
+            _ => None,
+        };
+        let mut sent = 0;
+        for part in encoder.parts(event) {
+            let is_here = part.leg == self.side;
+            if part.is_inbound {
+                if is_here {
+                    self.add(now, frame_of(part.from, part.to, true, part.bytes));
+                }
+                continue;
+            }
+            let arrivals = arrivals(datagram, sent, part.bytes);
+            sent += 1;
+            for (delay, bytes) in arrivals.into_iter().filter(|_| is_here) {
+                let at = now.saturating_add(delay);
+                self.add(at, frame_of(part.from, part.to, false, &bytes));
+            }
+        }
+        self.encoder = Some(encoder);
+        self.release(now);
+    }
+
+    fn add(&mut self, at: u64, frame: Vec<u8>) {
+        self.packets += 1;
+        if self.waiting.len() < WAITING {
+            self.waiting.insert((at, self.packets), frame);
+        }
+    }
+
+    /// Appends the packets that are due.
+    fn release(&mut self, until: u64) {
+        while let Some(entry) = self.waiting.first_entry() {
+            if entry.key().0 > until {
+                return;
+            }
+            let ((at, _), frame) = entry.remove_entry();
+            let second = 1_000_000_000;
+            let len = frame.len();
+            for word in [at / second, at % second, len as u64, len as u64] {
+                let word = u32::try_from(word).unwrap_or(u32::MAX);
+                self.out.extend_from_slice(&word.to_le_bytes());
+            }
+            self.out.extend_from_slice(&frame);
+        }
+    }
+}
+
+impl<R: BufRead> Read for LegCapture<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.read == self.out.len() && !self.is_done {
+            self.out.clear();
+            self.read = 0;
+            self.is_done = !self.advance()?;
+        }
+        let rest = self.out.get(self.read..).unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        if let (Some(to), Some(from)) = (buffer.get_mut(..len), rest.get(..len)) {
+            to.copy_from_slice(from);
+        }
+        self.read += len;
+        Ok(len)
+    }
+}
+
+/// Returns the arrivals of a sent datagram: each with its delay in nanoseconds, and its bytes.
+fn arrivals(datagram: Option<&Datagram>, index: usize, bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let link = datagram.map_or(&[][..], |datagram| &datagram.link);
+    let mut of_this = link
+        .iter()
+        .filter(|transit| usize::from(transit.datagram) == index)
+        .peekable();
+    if of_this.peek().is_none() {
+        return vec![(0, bytes.to_vec())];
+    }
+    let arrived = of_this.filter(|transit| transit.lost.is_none());
+    let arrived = arrived.map(|transit| {
+        let mut bytes = bytes.to_vec();
+        transit.damage(&mut bytes);
+        (u64::try_from(transit.delay.as_nanos()).unwrap_or(u64::MAX), bytes)
+    });
+    arrived.collect()
+}
+
+fn frame_of(
+    from: std::net::SocketAddr,
+    to: std::net::SocketAddr,
+    is_inbound: bool,
+    bytes: &[u8],
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    frame::write(from, to, is_inbound, bytes, &mut out);
+    out
+}
+
+fn error(error: ReadError) -> io::Error {
+    io::Error::other(error.to_string())
+}
