@@ -42,8 +42,14 @@ pub struct LegCapture<R> {
 }
 
 impl<R: BufRead> LegCapture<R> {
-    /// Reads `recording` as a capture of the leg of a side.
-    pub fn new(recording: Recording<R>, side: Side) -> Self {
+    /// Reads `recording` as a capture of the leg of a side. Returns `None` for a capture of another program.
+    ///
+    /// # Errors
+    /// The start of the recording cannot be read.
+    pub fn open(mut recording: Recording<R>, side: Side) -> Result<Option<Self>, ReadError> {
+        let Some(Item::Start { run: Some(run), .. }) = recording.read()? else {
+            return Ok(None);
+        };
         let mut out = Vec::new();
         out.extend_from_slice(&MAGIC.to_le_bytes());
         for half in [2_u16, 4] {
@@ -53,16 +59,16 @@ impl<R: BufRead> LegCapture<R> {
         for word in [0, 0, SNAP, link] {
             out.extend_from_slice(&u32::to_le_bytes(word));
         }
-        Self {
+        Ok(Some(Self {
             recording,
             side,
-            encoder: None,
+            encoder: Some(Encoder::new(run, |_| String::new())),
             waiting: BTreeMap::new(),
             packets: 0,
             out,
             read: 0,
             is_done: false,
-        }
+        }))
     }
 
     /// Appends the packets of the next item. Returns false at the end of the recording.
@@ -72,10 +78,7 @@ impl<R: BufRead> LegCapture<R> {
                 self.release(u64::MAX);
                 self.encoder = Some(Encoder::new(run, |_| String::new()));
             }
-            Some(Item::Start { run: None, .. }) => {
-                let text = "a capture of another program has only the legs that it shows: leave out --leg";
-                return Err(io::Error::other(text));
-            }
+            Some(Item::Start { run: None, .. }) => self.encoder = None,
             Some(Item::Event(event)) => {
                 self.event(&event);
             }
@@ -179,12 +182,7 @@ fn arrivals(datagram: Option<&Datagram>, index: usize, bytes: &[u8]) -> Vec<(u64
     arrived.collect()
 }
 
-fn frame_of(
-    from: std::net::SocketAddr,
-    to: std::net::SocketAddr,
-    is_inbound: bool,
-    bytes: &[u8],
-) -> Vec<u8> {
+fn frame_of(from: std::net::SocketAddr, to: std::net::SocketAddr, is_inbound: bool, bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     frame::write(from, to, is_inbound, bytes, &mut out);
     out

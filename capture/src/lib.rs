@@ -47,8 +47,8 @@ mod source;
 mod target;
 
 pub use encode::{Encoder, Gist};
-pub use leg::LegCapture;
 pub use index::{Index, IndexedPlace};
+pub use leg::LegCapture;
 pub use playback::{Format, Playback};
 pub use recorder::{CompletedRecording, Encode, FileError, Recorded, Recording, RecordingFile};
 pub use target::{Target, UnknownEnding};

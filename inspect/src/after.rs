@@ -136,6 +136,31 @@ impl After {
         bits_text(&self.bits)
     }
 
+    /// Returns what to show behind the outcome of the message: the flipped bits, for the link with the word `corrupt`.
+    /// Empty if there are none.
+    #[must_use]
+    pub fn damage(&self) -> String {
+        match (self.bits_text(), self.is_by_link) {
+            (Some(bits), true) => format!(" corrupt: {bits}"),
+            (None, true) => " corrupt".to_owned(),
+            (Some(bits), false) => format!(": {bits}"),
+            (None, false) => String::new(),
+        }
+    }
+
+    /// Returns the notes on the changed message, such as ` as sent !unterminated-text`; empty if there are none.
+    fn marks(&self) -> String {
+        let marks: Vec<String> = self
+            .notes
+            .iter()
+            .map(|note| format!("!{}", note.code.name()))
+            .collect();
+        match marks.is_empty() {
+            true => String::new(),
+            false => format!(" as sent {}", marks.join(" ")),
+        }
+    }
+
     /// Returns the memory held, in bytes.
     pub(crate) fn held(&self) -> usize {
         size_of::<Self>()
@@ -147,16 +172,19 @@ impl After {
 
     /// Returns what changed in one line: the received summary `gist`, an arrow, and the part of the new summary that
     /// differs. If both summaries are the same, lists the fields that differ.
-    pub(crate) fn summary(
-        &self,
-        before: &Before<'_>,
-        gist: &str,
-        secrets: Secrets,
-    ) -> String {
+    pub(crate) fn summary(&self, before: &Before<'_>, gist: &str, secrets: Secrets) -> String {
+        self.change(before, gist, secrets) + &self.marks()
+    }
+
+    /// Returns the two summaries, or the fields that differ.
+    fn change(&self, before: &Before<'_>, gist: &str, secrets: Secrets) -> String {
         let new = self.gist(before.players, secrets);
         let is_known = self.def.is_some() && !new.is_empty();
         if is_known && new != gist {
-            let same = self.def.zip(before.def).is_some_and(|(new, old)| std::ptr::eq(new, old));
+            let same = self
+                .def
+                .zip(before.def)
+                .is_some_and(|(new, old)| std::ptr::eq(new, old));
             return match self.def.filter(|_| !same) {
                 Some(def) => format!("{gist} → {} {new}", def.name),
                 None => format!("{gist} → {}", changed_part(gist, &new)),
@@ -271,15 +299,12 @@ fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the end of a changed summary, from the first word that differs.
+/// Returns the end of a changed summary, without the beginning up to a colon that both summaries have.
 fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
-    let same = before
-        .char_indices()
-        .zip(after.chars())
-        .find(|((_, before), after)| before != after)
-        .map_or(before.len(), |((at, _), _)| at);
-    let word = after.get(..same).and_then(|same| same.rfind(' '));
-    word.and_then(|at| after.get(at + 1..)).unwrap_or(after)
+    match (before.split_once(": "), after.split_once(": ")) {
+        (Some((head, _)), Some((same, rest))) if head == same => rest,
+        _ => after,
+    }
 }
 
 #[cfg(test)]
@@ -301,11 +326,11 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_summary_starts_at_the_first_word_that_differs() {
+    fn a_changed_summary_leaves_out_the_beginning_that_both_have() {
         for (before, after, part) in [
             ("all: hello", "all: goodbye", "goodbye"),
-            ("all: hello", "all: help", "help"),
-            ("hello", "goodbye", "goodbye"),
+            ("all: hello you", "all: hello me", "hello me"),
+            ("hello you", "hello me", "hello me"),
             ("", "x y", "x y"),
         ] {
             assert_eq!(changed_part(before, after), part);

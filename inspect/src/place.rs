@@ -99,7 +99,6 @@ pub(crate) fn done_view(handling: &Handling, link: LinkView) -> DoneView<'_> {
     }
 }
 
-
 impl<'a> SeenAt<'a> {
     /// Returns the context in which filters evaluate the messages of a packet. `notes` are the notes about the packet.
     pub(crate) fn packet(

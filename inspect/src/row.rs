@@ -410,8 +410,8 @@ fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style
     if let Some(word) = message.outcome() {
         draft = draft.push(' ').push(word);
     }
-    if let Some(bits) = message.after.as_ref().and_then(|after| after.bits_text()) {
-        draft = draft.push(": ").push(bits);
+    if let Some(after) = &message.after {
+        draft = draft.push(after.damage());
     }
     for mark in &message.handling.marks {
         draft = draft.push(" #").push(mark);

@@ -136,9 +136,21 @@ fn read(
     }
     let recording = Recording::open(input.bytes).map_err(refused)?;
     if let Some(leg) = options.leg {
-        let capture = BufReader::new(LegCapture::new(recording, leg.into()));
+        let Some(capture) = LegCapture::open(recording, leg.into()).map_err(refused)? else {
+            return Err(Failure::usage(format!(
+                "cannot judge a leg of {}: another program made the capture, which has only the legs that it shows; leave out --leg",
+                printable_path(path)
+            )));
+        };
+        let capture = BufReader::new(capture);
         let capture = Recording::open(Box::new(capture) as Box<dyn BufRead + Send>).map_err(refused)?;
-        return collect(Reader::Direct(capture), (secrets, registry), path, output, &refused);
+        return collect(
+            Reader::Direct(capture),
+            (secrets, registry),
+            path,
+            output,
+            &refused,
+        );
     }
     let recording = match input.is_live {
         true => Reader::Direct(recording),

@@ -117,7 +117,9 @@ pub(super) fn delivery_of(message: &Message, datagram: &Datagram, reading: &Read
         MessageOutcome::Placed(Action::Known | Action::Refuse) | MessageOutcome::Discarded => {
             return Fate::Nothing;
         }
-        MessageOutcome::Placed(Action::Gap | Action::Pass | Action::Edit | Action::Corrupt | Action::Repeat)
+        MessageOutcome::Placed(
+            Action::Gap | Action::Pass | Action::Edit | Action::Corrupt | Action::Repeat,
+        )
         | MessageOutcome::Refused
         | MessageOutcome::Ended => {}
     }

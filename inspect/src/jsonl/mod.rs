@@ -48,8 +48,8 @@ use crate::{
     snapshot,
 };
 use schema::{
-    ActionBody, AfterBody, Body, FindingBody, HeaderBody, JsonLine, MadeBody, MessageBody, NoteBody, PlacedBody, ReplayBody,
-    StartBody, Summary, TallyBody,
+    ActionBody, AfterBody, Body, FindingBody, HeaderBody, JsonLine, MadeBody, MessageBody, NoteBody,
+    PlacedBody, ReplayBody, StartBody, Summary, TallyBody,
 };
 
 /// Appends the `start` line of a run.
@@ -249,7 +249,10 @@ fn message_body(
         origin: Word(message.handling.origin),
         leg: datagram.leg.map(Word),
         link: transits(&datagram.link),
-        sent: message.after.as_deref().map(|after| sent_body(after, message, style)),
+        sent: message
+            .after
+            .as_deref()
+            .map(|after| sent_body(after, message, style)),
         delay_s: message.handling.delay.unwrap_or_default(),
         waited_s: message.handling.made.map_or(Duration::ZERO, |(_, waited)| waited),
         client: None,

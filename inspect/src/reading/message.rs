@@ -15,7 +15,12 @@ use teetap_wire::{
 };
 
 use super::Reading;
-use crate::{Style, after::{After, Before}, gist, snapshot::ItemBytes};
+use crate::{
+    Style,
+    after::{After, Before},
+    gist,
+    snapshot::ItemBytes,
+};
 
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

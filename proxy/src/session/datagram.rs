@@ -304,7 +304,9 @@ pub struct MadeAt {
 }
 
 /// Why the proxy sent a message by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::EnumString, strum::VariantArray,
+)]
 #[strum(serialize_all = "snake_case")]
 pub enum MadeHow {
     /// A rule or a user made it.

@@ -48,7 +48,9 @@ mod waiting;
 
 pub use acks::{AckWindow, RestartedNumbers};
 pub use config::{Config, Events};
-pub use datagram::{Action, Datagram, Ends, HeldId, MadeAt, MadeHow, Origin, Placed, SentAt, Transit, readable};
+pub use datagram::{
+    Action, Datagram, Ends, HeldId, MadeAt, MadeHow, Origin, Placed, SentAt, Transit, readable,
+};
 pub use event::{Answer, Connless, Event, EventKind, SessionChange, State};
 pub use family::{Family, Speaks};
 pub use hub::{Hub, Listed, Stats, Traffic};

@@ -390,7 +390,10 @@ fn check_places(datagram: &session::Datagram) {
         return;
     };
     for (placed, chunk) in datagram.placed.iter().zip(received.chunks()) {
-        let went = matches!(placed.action, Action::Pass | Action::Edit | Action::Corrupt | Action::Repeat);
+        let went = matches!(
+            placed.action,
+            Action::Pass | Action::Edit | Action::Corrupt | Action::Repeat
+        );
         assert_eq!(placed.sent.is_some(), went, "{placed:?}");
         let Some(at) = placed.sent else { continue };
         let sent = datagram.sent().nth(at.datagram.into()).unwrap();

@@ -93,7 +93,9 @@ impl Checker<'_> {
             (Some(Atom::Lint), [code, ..]) => return self.lint(&code.name),
             _ => {}
         }
-        let fact = matches!(word, "pkt" | "sess") || word == "link" && !rest.is_empty() || word == "snap" && !rest.is_empty();
+        let fact = matches!(word, "pkt" | "sess")
+            || word == "link" && !rest.is_empty()
+            || word == "snap" && !rest.is_empty();
         if fact || VALUES.contains(&word) && rest.is_empty() {
             let operand = self.operand(expr);
             return self.truth(&operand, expr.span);

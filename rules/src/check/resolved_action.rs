@@ -10,8 +10,8 @@ use super::kinds::{VarValue, Variables};
 use super::literal::{self, has_bytes, kind};
 use super::value::Operand;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::span::Span;
 use crate::eval::{DefKey, Program, TextPart, TextTest, Value};
+use crate::span::Span;
 use crate::syntax::{self, Expr, Kind, Quantity};
 
 /// An action whose names and values are resolved.
@@ -95,7 +95,9 @@ impl ResolvedAction {
                 let mut values = fields.map(|(_, value)| value);
                 template.dir.is_some() && values.all(|value| matches!(value, Value::Fixed(_)))
             }
-            Self::Log(Some(parts)) | Self::Fail(parts) => parts.iter().all(|part| matches!(part, TextPart::Text(_))),
+            Self::Log(Some(parts)) | Self::Fail(parts) => {
+                parts.iter().all(|part| matches!(part, TextPart::Text(_)))
+            }
             Self::Expect(_) | Self::Exit(_) => true,
             Self::Set(_) | Self::Replace(_) | Self::Log(None) | Self::Mark(_) | Self::Var(..) => false,
         }
@@ -406,7 +408,8 @@ impl Checker<'static> {
         let before = self.diagnostics.len();
         let parts = self.log(&template);
         let new = self.diagnostics.get_mut(before..).unwrap_or_default();
-        new.iter_mut().for_each(|diagnostic| diagnostic.span = place(diagnostic.span));
+        new.iter_mut()
+            .for_each(|diagnostic| diagnostic.span = place(diagnostic.span));
         parts
     }
 
@@ -420,7 +423,9 @@ impl Checker<'static> {
         let value = |field: &&Field| field.is_text().then(|| Value::Template(parts.clone()));
         let values: Vec<_> = fields.iter().map(value).collect();
         if values.iter().all(Option::is_none) {
-            let is = fields.first().map_or_else(|| "missing".to_owned(), |field| kind(field));
+            let is = fields
+                .first()
+                .map_or_else(|| "missing".to_owned(), |field| kind(field));
             let text = format!("`{what}` is {is}, not text with values in braces");
             let help = "a value stands without quotes, as in `= sess.id`";
             self.report(Diagnostic::new(Code::Mismatch, span, text).help(help));

@@ -3,8 +3,8 @@
 use teetap_wire::Side;
 
 use super::checker::Checker;
-use super::literal;
 use super::fact::{DEEDS, MAKERS};
+use super::literal;
 use super::words::{FRAME, Names, atom};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{DoneFact, Number, PacketFact, Text};

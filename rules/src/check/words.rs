@@ -48,7 +48,10 @@ pub(super) const ATOMS: [(&str, Atom); 15] = [
 /// anything was done to the message.
 pub(super) fn is_for_filters(word: &str) -> bool {
     let head = word.split_once('.').map_or(word, |(head, _)| head);
-    matches!(head, FRAME | "action" | "rule" | "origin" | "mark" | "touched" | "link")
+    matches!(
+        head,
+        FRAME | "action" | "rule" | "origin" | "mark" | "touched" | "link"
+    )
 }
 
 pub(super) fn atom(name: &str) -> Option<&'static Atom> {

@@ -16,7 +16,8 @@ use teetap_wire::{
 
 use super::{Known, MessageView};
 use crate::eval::{
-    DoneFact, Facts, Fields, Flag, Given, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject, Variables,
+    DoneFact, Facts, Fields, Flag, Given, Lazy, PacketFact, SessionFact, SessionState, SnapFact, Subject,
+    Variables,
 };
 
 /// No oddities that only snapshots show.

@@ -88,7 +88,10 @@ impl DoneView<'_> {
     /// Returns true if a rule, a person or the link acted on the message.
     #[must_use]
     pub fn is_touched(&self) -> bool {
-        let is_passed = matches!(self.deed, Deed::Pass | Deed::Repeat | Deed::Known | Deed::Gap | Deed::Discard);
+        let is_passed = matches!(
+            self.deed,
+            Deed::Pass | Deed::Repeat | Deed::Known | Deed::Gap | Deed::Discard
+        );
         !is_passed
             || !self.rules.is_empty()
             || matches!(self.maker, Maker::Rule | Maker::User)

@@ -18,7 +18,8 @@ mod value;
 mod variables;
 
 pub use facts::{
-    Deed, DoneFact, Facts, Fields, Flag, Identity, Lazy, Maker, PacketFact, SessionFact, SessionState, SnapFact, Subject,
+    Deed, DoneFact, Facts, Fields, Flag, Identity, Lazy, Maker, PacketFact, SessionFact, SessionState,
+    SnapFact, Subject,
 };
 pub use memory::{MAX_KEPT, Memory};
 pub use reach::Reach;

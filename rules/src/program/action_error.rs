@@ -8,6 +8,11 @@ pub(super) enum ActionError {
     /// A value is unknown.
     #[error("the value for `{0}` is missing")]
     MissingValue(Box<str>),
+    /// A text with values in braces contains a secret.
+    #[error(
+        "the text contains a secret, which would be readable; only the text of `log` and `fail` hides it"
+    )]
+    Secret,
     /// `replace` would write a field that fits no datagram.
     #[error("the new `{what}` is longer than {max} bytes")]
     TooLong { what: Box<str>, max: usize },

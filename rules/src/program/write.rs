@@ -32,7 +32,7 @@ impl<F: Facts> ActionRun<'_, F> {
             let Some((_, place, value)) = assign.places.iter().find(|(of, ..)| *of == key) else {
                 continue;
             };
-            let value = self.datum(value, &key);
+            let value = self.datum(value, &key)?;
             let value = value.ok_or_else(|| ActionError::missing(&*assign.what))?;
             self.write(place, &value, &mut decoded, &mut edit)?;
         }
@@ -123,7 +123,7 @@ impl<F: Facts> ActionRun<'_, F> {
         for (name, value) in &form.fields {
             let value = match (value, &key) {
                 (Value::Fixed(datum), _) => Some(datum.clone()),
-                (value, Some(key)) => self.datum(value, key),
+                (value, Some(key)) => self.datum(value, key)?,
                 (_, None) => None,
             };
             let value = value.ok_or_else(|| ActionError::missing(format!("{what}.{name}")))?;
@@ -141,13 +141,16 @@ impl<F: Facts> ActionRun<'_, F> {
     }
 
     /// Returns a value for a field; `None` if a part of it is missing.
-    fn datum(&self, value: &Value, key: &DefKey) -> Option<Datum> {
+    fn datum(&self, value: &Value, key: &DefKey) -> Result<Option<Datum>, ActionError> {
         let Value::Template(parts) = value else {
-            return self.rule.when.value(value, self.facts, key, self.memory);
+            return Ok(self.rule.when.value(value, self.facts, key, self.memory));
         };
         let mut text = Text::default();
         parts.iter().for_each(|part| self.add_part(part, &mut text));
-        (!text.lacks_value).then(|| Datum::Bytes(text.whole.into_bytes()))
+        if text.shown != text.whole {
+            return Err(ActionError::Secret);
+        }
+        Ok((!text.lacks_value).then(|| Datum::Bytes(text.whole.into_bytes())))
     }
 
     /// Sets a variable.

@@ -45,5 +45,5 @@ pub use pipeline::RuleStep;
 pub use profile::{Profile, Use};
 pub use rule::Rule;
 pub use statement::{Outlined, Statement, outline, parse_statements};
-pub use template::{Template, TemplatePart};
 pub(crate) use template::parse_template;
+pub use template::{Template, TemplatePart};

@@ -24,11 +24,12 @@ pub(super) fn summary(
 ) -> [Span<'static>; 2] {
     let gist = reading.summary(message, app.look.style.secrets);
     let lost = lost(row, message).map(|transits| transits.words());
-    let bits = message.after.as_ref().and_then(|after| after.bits_text());
-    let outcome = match (message.outcome(), bits) {
-        (Some(outcome), Some(bits)) => Some(format!("{outcome}: {bits}")),
-        (outcome, _) => outcome,
-    };
+    let damage = message
+        .after
+        .as_ref()
+        .map_or(String::new(), |after| after.damage());
+    let outcome = message.outcome().unwrap_or_default() + &damage;
+    let outcome = Some(outcome.trim_start().to_owned()).filter(|outcome| !outcome.is_empty());
     let outcome = [outcome, lost]
         .into_iter()
         .flatten()
@@ -57,7 +58,8 @@ pub(super) fn summary(
 fn lost<'a>(row: &'a Row, message: &Message) -> Option<Transits<'a>> {
     let is_sent = matches!(
         message.handling.done,
-        MessageOutcome::Ended | MessageOutcome::Placed(Action::Pass | Action::Repeat | Action::Edit | Action::Corrupt)
+        MessageOutcome::Ended
+            | MessageOutcome::Placed(Action::Pass | Action::Repeat | Action::Edit | Action::Corrupt)
     );
     let transits = Transits::of_event(&row.event()?.event.what)?;
     (is_sent && transits.are_lost()).then_some(transits)

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::Hex,
-    session::{Action, Datagram, EventKind, HeldId, MadeAt, MadeHow, Origin, Placed, SentAt, SessionChange, State, Transit},
+    session::{
+        Action, Datagram, EventKind, HeldId, MadeAt, MadeHow, Origin, Placed, SentAt, SessionChange, State,
+        Transit,
+    },
     words::{self, Word},
 };
 use teetap_rules::{RuleId, impair::Lost};

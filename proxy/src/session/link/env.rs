@@ -201,6 +201,8 @@ pub(crate) struct Buffers {
     pub(crate) effects: Vec<Effect>,
     /// The action of rules on the current control message, until it is reported.
     pub(crate) control: Option<Placed>,
+    /// The received bytes of the current control message, if rules edited it.
+    pub(crate) original: Option<Box<[u8]>>,
     /// Failures of rules on the last datagram.
     pub(crate) failed: Vec<(RuleId, Box<str>)>,
     /// Number of chunks that the last datagram announced but did not contain.

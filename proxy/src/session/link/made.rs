@@ -38,8 +38,13 @@ impl Link {
         let proto = self.legs.server.proto;
         let rule = env.rule_name(made.rule);
         env.work.composer.clear();
-        self.splice(made.dir)
-            .inject(made, (MadeHow::Inject, rule), proto, env.now, &mut env.work.composer);
+        self.splice(made.dir).inject(
+            made,
+            (MadeHow::Inject, rule),
+            proto,
+            env.now,
+            &mut env.work.composer,
+        );
         self.send_composed(made.dir, origin, env);
         Ok(())
     }

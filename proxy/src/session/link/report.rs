@@ -47,6 +47,8 @@ impl Link {
         leg.ordinal += 1;
         let (proto, ordinal) = (leg.form(datagram), leg.ordinal);
         let placed = env.work.control.take();
+        let original = env.work.original.take().filter(|_| placed.is_some());
+        let datagram = original.as_deref().unwrap_or(datagram);
         let is_odd = !notes.is_empty() || placed.is_some();
         if env.out.is_watched_closely() || env.out.is_watched() && is_odd {
             let mut event = Datagram::new(
@@ -108,7 +110,14 @@ impl Link {
             return;
         }
         let dir = Dir::from_sender(from);
-        let mut event = Datagram::relayed(dir, packet, datagram, env.out.sent_since(mark));
+        let original = env.work.original.take().filter(|_| env.work.control.is_some());
+        let mut event = match original {
+            Some(original) => {
+                let sent = env.out.sent_since(mark);
+                Datagram::new(dir, packet.proto, Origin::Peer, &original, sent)
+            }
+            None => Datagram::relayed(dir, packet, datagram, env.out.sent_since(mark)),
+        };
         event.ordinal = ordinal;
         event.ends = self.ends();
         event.placed = env.work.placed.drain(..).chain(env.work.control.take()).collect();

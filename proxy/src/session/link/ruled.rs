@@ -131,6 +131,7 @@ impl Link {
             Fate::Delay { for_, .. } => Some(for_),
             _ => None,
         };
+        env.work.original = None;
         env.work.control = Some(Placed {
             delay,
             rules: verdict.rules.as_slice().into(),
@@ -157,6 +158,7 @@ impl Link {
         };
         let mut bytes = datagram.to_vec();
         if let Some(edit) = &verdict.edit {
+            env.work.original = Some(datagram.into());
             bytes.clear();
             write(packet.proto, &packet.header, edit, None, &mut bytes);
         }

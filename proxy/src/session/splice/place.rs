@@ -290,7 +290,9 @@ impl Splice {
         to: &mut Placement<'_>,
     ) -> Placed {
         if self.must_queue() {
-            let held = self.hold.push_ordered(Held::new(data, true, Release::Ready, to.frame.now));
+            let held = self
+                .hold
+                .push_ordered(Held::new(data, true, Release::Ready, to.frame.now));
             return Placed {
                 held,
                 ..Placed::new(None, Action::Hold)
@@ -365,7 +367,9 @@ impl Splice {
         *to.changed = true;
         self.waits.extend(held.left().map(Wait::Ends));
         if !held.vital {
-            to.out.push_made(to.frame.proto, None, &held.data, |sent| held.made_at(sent, to.frame.now));
+            to.out.push_made(to.frame.proto, None, &held.data, |sent| {
+                held.made_at(sent, to.frame.now)
+            });
         } else if self.must_queue() {
             self.hold.push_ordered(held.ready());
         } else {

@@ -191,7 +191,9 @@ fn each_value(value: &Expr, each: &mut dyn FnMut(&Expr)) {
     match &value.kind {
         Kind::Text(text) if text.contains('{') => {
             // The check reports an error in the text.
-            let parts = parse_template(text).map(|template| template.0).unwrap_or_default();
+            let parts = parse_template(text)
+                .map(|template| template.0)
+                .unwrap_or_default();
             for part in &parts {
                 if let TemplatePart::Value(value) = part {
                     each(value);
