@@ -176,6 +176,16 @@ impl After {
         self.change(before, gist, secrets) + &self.marks()
     }
 
+    /// Returns the summary of a snapshot with the fields that differ in the message that completes it.
+    pub(crate) fn of_snapshot(&self, before: &Before<'_>, snapshot: &str, secrets: Secrets) -> String {
+        let fields = self.fields(before, secrets);
+        let change = match fields.is_empty() {
+            true => counted(self.data.len(), "byte").to_string(),
+            false => fields,
+        };
+        format!("{snapshot}, as sent {change}") + &self.marks()
+    }
+
     /// Returns the two summaries, or the fields that differ.
     fn change(&self, before: &Before<'_>, gist: &str, secrets: Secrets) -> String {
         let new = self.gist(before.players, secrets);
@@ -308,32 +318,5 @@ fn changed_part<'a>(before: &str, after: &'a str) -> &'a str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn flipped_bits_are_counted_from_the_lowest_bit_of_the_first_byte() {
-        assert_eq!(flipped(&[0, 0, 0xff], &[1, 0, 0x7f]), [0, 23]);
-        assert_eq!(flipped(&[0], &[0, 0]), [0; 0]);
-        assert_eq!(bits_text(&[17, 300]).as_deref(), Some("bits 17, 300"));
-        assert_eq!(bits_text(&[4]).as_deref(), Some("bit 4"));
-        assert_eq!(bits_text::<u32>(&[]), None);
-        let many: Vec<u32> = (0..10).collect();
-        assert_eq!(
-            bits_text(&many).as_deref(),
-            Some("bits 0, 1, 2, 3, 4, 5, 6, 7 and 2 more")
-        );
-    }
-
-    #[test]
-    fn a_changed_summary_leaves_out_the_beginning_that_both_have() {
-        for (before, after, part) in [
-            ("all: hello", "all: goodbye", "goodbye"),
-            ("all: hello you", "all: hello me", "hello me"),
-            ("hello you", "hello me", "hello me"),
-            ("", "x y", "x y"),
-        ] {
-            assert_eq!(changed_part(before, after), part);
-        }
-    }
-}
+#[path = "after_tests.rs"]
+mod tests;

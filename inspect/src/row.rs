@@ -423,8 +423,8 @@ fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style
         origin => draft.push(format_args!(" by the {origin}")),
     };
     let gist = match message.completed.changes(style) {
-        Some(snapshot) => snapshot.to_string(),
-        None => reading.summary(message, style.secrets),
+        Some(snapshot) if message.after.is_none() => snapshot.to_string(),
+        _ => reading.summary(message, style.secrets),
     };
     if gist.is_empty() {
         draft

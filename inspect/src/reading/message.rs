@@ -353,6 +353,9 @@ impl Reading {
         let gist = self.gist(message, secrets);
         match &message.after {
             None => gist,
+            Some(after) if message.completed.view().is_some() => {
+                after.of_snapshot(&self.before(message), &gist, secrets)
+            }
             Some(after) => after.summary(&self.before(message), &gist, secrets),
         }
     }

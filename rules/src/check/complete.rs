@@ -36,6 +36,7 @@ pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<C
         Some(("lint", _)) => lints()
             .into_iter()
             .for_each(|lint| add(format!("lint.{lint}"), "note")),
+        Some((head, _)) if rule && is_for_filters(head) => {}
         Some((head, _)) => members(head, registry, &mut add),
         None => {
             for name in OPERATORS {
@@ -137,10 +138,18 @@ mod tests {
         }
         let (_, list) = words("dro", false);
         assert!(!list.contains(&"drop".to_owned()));
-        // Rules do not have `frame`.
-        for (rule, is_there) in [(false, true), (true, false)] {
-            let (_, list) = words("c2s and fra", rule);
-            assert_eq!(list.contains(&"frame".to_owned()), is_there, "{list:?}");
+        // Rules know neither the number of a datagram nor what is done to a message.
+        for (text, word) in [
+            ("c2s and fra", "frame"),
+            ("touc", "touched"),
+            ("acti", "action"),
+            ("orig", "origin"),
+            ("link.del", "link.delay"),
+            ("link.l", "link.lost"),
+        ] {
+            assert!(words(text, false).1.contains(&word.to_owned()), "{text}");
+            let is_known = words(text, true).1.contains(&word.to_owned());
+            assert!(!is_known, "{text}");
         }
         assert_eq!(words("sv_chat.message == \"é", false).0, 0);
         assert!(words("", true).1.len() > 100);

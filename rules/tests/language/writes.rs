@@ -380,3 +380,80 @@ fn the_text_of_a_rule_is_canonical() {
         assert_eq!(program(expected).rule(id), Some(expected));
     }
 }
+
+/// Texts contain values in braces, as in `log`.
+#[test]
+fn texts_are_composed_of_values() {
+    for (source, message, expected) in [
+        (
+            "set .message = \"{.message} ({sess.proto}, {t}, {n})\" when cl_say",
+            say("hi"),
+            say("hi (ddnet, 1.5s, 1)"),
+        ),
+        (
+            "set .message = \"{{x}} \\\"{.message}\\\"\" when cl_say",
+            say("hi"),
+            say("{x} \"hi\""),
+        ),
+        ("set .message = \"{{}}\" when cl_say", say("hi"), say("{}")),
+        (
+            "set .message = \"{.client_id + 1}\" when sv_chat",
+            chat(3, "hi"),
+            chat(3, "4"),
+        ),
+    ] {
+        assert_eq!(edited(source, &message), expected.1, "{source}");
+    }
+    let (verdict, _) = outcome(
+        "reply sv_chat{client_id: -1, message: \"you said {.message}\"} when cl_say",
+        &say("hi"),
+    );
+    assert_eq!(verdict.after[0].data, chat(-1, "you said hi").1);
+    // A value that is missing, or a secret, changes nothing, and is reported.
+    let auth = (Dir::C2s, message("rcon_auth", &[("password", "hunter2".into())]));
+    for (source, message, why) in [
+        (
+            "set .message = \"{sess.name}\" when cl_say",
+            say("hi"),
+            "the value for `.message` is missing",
+        ),
+        (
+            "inject s2c sv_motd{message: \"{.password}\"} when rcon_auth",
+            auth,
+            "the text contains a secret, which would be readable; only the text of `log` and `fail` hides it",
+        ),
+    ] {
+        let (verdict, effects) = outcome(source, &message);
+        assert_eq!((verdict.edit, verdict.after), (None, vec![]), "{source}");
+        assert!(
+            matches!(&effects[..], [Effect::Failed { why: found, .. }] if **found == *why),
+            "{source}: {effects:?}"
+        );
+    }
+}
+
+#[test]
+fn wrong_values_in_braces_have_their_place() {
+    for (source, expected) in [
+        (
+            "set .message = \"a {cl_say.mesage}\" when cl_say",
+            "1:26 E103 message `cl_say` has no field `mesage`",
+        ),
+        ("set .message = \"a}\" when cl_say", "1:18 E001 unmatched `}`"),
+        (
+            "set .client_id = \"{t}\" when sv_chat",
+            "1:18 E201 `.client_id` is a number, not text with values in braces",
+        ),
+        (
+            "set .message = \"{sv_chat.message}\" when cl_say",
+            "1:16 E102 `\"{sv_chat.message}\"` is of another message than the condition is about",
+        ),
+        (
+            "inject s2c sv_motd{message: \"{t}\"} every 5s",
+            "1:1 E102 `inject s2c sv_motd{message: \"{t}\"}` needs a message",
+        ),
+        ("fail \"{t}\" every 5s", "1:1 E102 `fail \"{t}\"` needs a message"),
+    ] {
+        assert_eq!(wrong(source), [expected], "{source}");
+    }
+}
