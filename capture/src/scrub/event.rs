@@ -9,7 +9,9 @@ use teetap_wire::{Dir, Proto, Side};
 
 use super::{PLACEHOLDER, Scrubber, sentence};
 use crate::Run;
-use teetap_proxy::session::{Connless, Datagram, Ends, Event, EventKind, Placed, SessionChange};
+use teetap_proxy::session::{
+    Connless, Datagram, Ends, Event, EventKind, MadeAt, Placed, SessionChange,
+};
 
 impl Scrubber {
     /// Replaces the addresses of a run.
@@ -107,6 +109,7 @@ impl Scrubber {
         new.ordinal = datagram.ordinal;
         new.ends = ends;
         new.placed = datagram.placed.iter().map(|placed| self.placed(placed)).collect();
+        new.made = datagram.made.iter().map(|made| self.made(made)).collect();
         new.notes = datagram.notes;
         new
     }
@@ -117,6 +120,14 @@ impl Scrubber {
         Placed {
             marks: marks.collect(),
             ..placed.clone()
+        }
+    }
+
+    /// Returns the record of a message of the proxy with a placeholder for the rule, whose name may be its text.
+    fn made(&mut self, made: &MadeAt) -> MadeAt {
+        MadeAt {
+            rule: made.rule.as_ref().map(|rule| self.of_rule(rule).into()),
+            ..made.clone()
         }
     }
 
