@@ -90,9 +90,10 @@ macro_rules! actions {
 }
 
 const ALL: Scope = Scope::Everywhere;
-const LIST: Scope = Scope::In(&[Pane::List]);
+const FOLDS: Scope = Scope::In(&[Pane::List, Pane::Ladder]);
 const HEX: Scope = Scope::In(&[Pane::Hex]);
 const ROWS: Scope = Scope::In(&[Pane::List, Pane::Tree, Pane::Hex, Pane::Queue]);
+const FILTERED: Scope = Scope::In(&[Pane::List, Pane::Tree, Pane::Hex, Pane::Queue, Pane::Ladder]);
 const RULES: Scope = Scope::In(&[Pane::Rules]);
 const TABLE_OF_SESSIONS: Scope = Scope::In(&[Pane::Sessions]);
 const LADDER: Scope = Scope::In(&[Pane::Ladder]);
@@ -110,51 +111,55 @@ actions! {
     First         "first"          ALL  ["g" "Home"]           ""        "Move to the first row";
     Last          "last"           ALL  ["G" "End"]            ""        "Move to the last row";
     Open          "open"           ROWS ["enter"]              "open"    "Open the message, or go to its next pane";
-    NextPane      "next-pane"      ALL  ["tab"]                ""        "Go to the next pane";
+    NextPane      "next-pane"      ALL  ["tab"]                "next pane"        "Go to the next pane";
     PreviousPane  "previous-pane"  ALL  ["shift-tab"]          ""        "Go to the previous pane";
     Left          "left"           HEX  ["h" "left"]           ""        "Move to the byte before";
     Right         "right"          HEX  ["l" "right"]          ""        "Move to the next byte";
-    Filter        "filter"         ROWS ["/"]                  "filter"  "Type a filter; an empty one shows everything";
-    FilterOnOff   "filter-on-off"  ROWS ["f"]                  ""        "Switch the filter off, or on again";
+    Filter        "filter"         FILTERED ["/"]                  "filter"  "Type a filter; an empty one shows everything";
+    FilterOnOff   "filter-on-off"  FILTERED ["f"]                  "filter off"        "Switch the filter off, or on again";
     Search        "search"         ROWS ["ctrl-f"]             "search"  "Search for a text in the rows";
-    NextMatch     "next-match"     ROWS ["n"]                  ""        "Go to the next match of the search";
+    NextMatch     "next-match"     ROWS ["n"]                  "next match"        "Go to the next match of the search";
     PreviousMatch "previous-match" ROWS ["N"]                  ""        "Go to the previous match of the search";
     Follow        "follow"         ROWS ["F"]                  "follow"  "Follow the newest row, or stay";
-    Freeze        "freeze"         ROWS ["space"]              ""        "Freeze the view; the traffic is not held";
-    Fold          "fold"           LIST ["z"]                  "fold"    "Fold messages of this type, or unfold a type";
-    Lint          "lint"           ROWS ["L"]                  ""        "Show only rows with warnings, or all";
+    Freeze        "freeze"         ROWS ["space"]              "freeze"        "Freeze the view; the traffic is not held";
+    Fold          "fold"           FOLDS ["z"]                  "fold"    "Fold messages of this type, or unfold a type";
+    Lint          "lint"           ROWS ["L"]                  "warnings"        "Show only rows with warnings, or all";
     Session       "session"        ROWS ["s"]                  "session" "Pick the session that is shown, or all";
-    Earlier       "earlier"        ROWS ["<"]                  ""        "Go to an earlier place of the recording";
-    Later         "later"          ROWS [">"]                  ""        "Go to a later place of the recording";
-    Time          "time"           ROWS ["t"]                  ""        "Change times: run, session, delta, wall";
-    Mark          "mark"           ROWS ["m"]                  ""        "Mark the row, or remove its mark";
+    Earlier       "earlier"        ROWS ["<"]                  "earlier"        "Go to an earlier place of the recording";
+    Later         "later"          ROWS [">"]                  "later"        "Go to a later place of the recording";
+    Time          "time"           ROWS ["t"]                  "times"        "Change times: run, session, delta, wall";
+    Mark          "mark"           ROWS ["m"]                  "mark"        "Mark the row, or remove its mark";
     NextMark      "next-mark"      ROWS ["'"]                  ""        "Go to the next marked row";
-    Zoom          "zoom"           ROWS ["\\"]                 ""        "Show only this pane, or all";
+    Zoom          "zoom"           ROWS ["\\"]                 "zoom"        "Show only this pane, or all";
     Wider         "wider"          ROWS ["+"]                  ""        "Make the list larger";
     Narrower      "narrower"       ROWS ["-"]                  ""        "Make the list smaller";
     Intercept     "intercept"      ROWS ["p"]                  "pause"   "Pause what passes the filter, or stop that";
-    Release       "release"        ROWS ["a"]                  ""        "Release the selected held message";
-    ReleaseAll    "release-all"    ROWS ["A"]                  ""        "Release all held messages";
-    Edit          "edit"           ROWS ["e"]                  ""        "Edit the fields of the selected held message";
-    DropHeld      "drop"           ROWS ["d"]                  ""        "Drop the selected held message";
+    Release       "release"        ROWS ["a"]                  "release"        "Release the selected held message";
+    ReleaseAll    "release-all"    ROWS ["A"]                  "all"        "Release all held messages";
+    Edit          "edit"           ROWS ["e"]                  "edit"        "Edit the fields of the selected held message";
+    DropHeld      "drop"           ROWS ["d"]                  "drop"        "Drop the selected held message";
     RuleFromRow   "rule-from-row"  ROWS ["x"]                  "rule"    "Make a rule for messages like this one";
     Inject        "inject"         ROWS ["i"]                  "inject"  "Inject a message, once or at an interval";
-    Again         "send-again"     ROWS ["r"]                  ""        "Send the selected message again";
-    StopRepeat    "stop-repeat"    ROWS ["I"]                  ""        "Stop sending a message every so often";
-    Copy          "copy"           ROWS ["y"]                  ""        "Copy the row: hex, JSON, rule, command, link";
-    Save          "save"           ROWS ["w"]                  ""        "Save the shown rows, or the selected one";
+    Again         "send-again"     ROWS ["r"]                  "again"        "Send the selected message again";
+    StopRepeat    "stop-repeat"    ROWS ["I"]                  "stop sending"        "Stop sending a message every so often";
+    Copy          "copy"           ROWS ["y"]                  "copy"        "Copy the row: hex, JSON, rule, command, link";
+    Save          "save"           ROWS ["w"]                  "save"        "Save the shown rows, or the selected one";
     AddRule       "add-rule"       RULES ["o"]                 "add"     "Add a rule or link line";
     EditRule      "edit-rule"      RULES ["enter" "e"]         "edit"    "Edit the selected rule";
     ToggleRule    "toggle-rule"    RULES ["space"]             "on/off"  "Switch the selected rule on or off";
     DeleteRule    "delete-rule"    RULES ["d" "Del"]           "delete"  "Delete the selected rule";
-    RuleDown      "rule-down"      RULES ["J"]                 ""        "Move the selected rule down";
-    RuleUp        "rule-up"        RULES ["K"]                 ""        "Move the selected rule up";
-    Less          "less"           RULES ["h" "left"]          ""        "Lower by 5 ms or 1 %, or choose a profile";
-    More          "more"           RULES ["l" "right"]         ""        "Raise by 5 ms or 1 %, or choose a profile";
-    AllRules      "all-rules"      ALL  ["R"]                  ""        "Switch all rules off, or on again";
+    Undo          "undo"           RULES ["u"]                 "undo"    "Undo the last change of a rule, or its deletion";
+    RuleDown      "rule-down"      RULES ["J"]                 "down"        "Move the selected rule down";
+    RuleUp        "rule-up"        RULES ["K"]                 "up"        "Move the selected rule up";
+    Less          "less"           RULES ["h" "left"]          "less"        "Lower by 5 ms or 1 %, or choose a profile";
+    More          "more"           RULES ["l" "right"]         "more"        "Raise by 5 ms or 1 %, or choose a profile";
+    AllRules      "all-rules"      ALL  ["R"]                  "all off"        "Switch all rules off, or on again";
     OpenSession   "open-session"   TABLE_OF_SESSIONS ["enter"] "ladder" "Show the ladder of the session";
     NextSession   "next-session"   ONE_SESSION ["s"]           "session" "Show the next session";
-    Original      "original"       LADDER ["o"]                "resend"  "Go to a resend above, or from it to its original";
+    OpenDatagram  "open-datagram"  LADDER ["enter"]            "open"   "Show the messages of the datagram";
+    NextResend    "next-resend"    LADDER ["n"]                "resend" "Go to the next datagram with a resend";
+    PreviousResend "previous-resend" LADDER ["N"]              ""       "Go to the previous datagram with a resend";
+    Original      "original"       LADDER ["o"]                "resend"  "Go from a resend to its original";
     Map           "map"            SNAPSHOT ["M"]              "map"    "Show or hide the map of the snapshot";
     KeepSnapshot  "keep-snapshot"  SNAPSHOT ["space"]          "keep"   "Keep this snapshot, or show the newest";
     NextGraph     "next-graph"     STATS ["right" "l"]         "graph"  "Show the next graph first";
@@ -168,11 +173,114 @@ actions! {
     Stats         "stats"          ALL  ["6"]                  ""        "Show the statistics of a session";
     Log           "log"            ALL  ["7"]                  ""        "Show the log";
     Theme         "next-theme"     ALL  ["ctrl-t"]             ""        "Switch to the next theme";
-    Back          "back"           ALL  ["esc"]                ""        "Go back";
+    Redraw        "redraw"         ALL  ["ctrl-l"]             ""        "Draw the screen again";
+    Back          "back"           ALL  ["esc"]                "back"        "Go back";
     Quit          "quit"           ALL  ["q"]                  "quit"    "Go back, or end the run; with players it asks";
     QuitNow       "quit-now"       ALL  ["Q"]                  ""        "End the run";
     Stop          "stop"           ALL  ["ctrl-c"]             ""        "Close a prompt, menu or form; else end the run";
     Suspend       "suspend"        ALL  ["ctrl-z"]             ""        "Suspend the program: it forwards nothing";
+}
+
+/// Returns the actions whose keys the last line names for a pane, the most important first. Those that have no effect
+/// now are left out.
+#[must_use]
+pub(crate) const fn hints_of(pane: Pane) -> &'static [Action] {
+    use Action as A;
+    match pane {
+        Pane::List => &[
+            A::Help,
+            A::StopRepeat,
+            A::Open,
+            A::Filter,
+            A::FilterOnOff,
+            A::NextMatch,
+            A::Edit,
+            A::RuleFromRow,
+            A::Intercept,
+            A::Session,
+            A::Inject,
+            A::Save,
+            A::Lint,
+            A::Copy,
+            A::Fold,
+            A::Search,
+            A::Follow,
+            A::Freeze,
+            A::Time,
+            A::Mark,
+            A::Again,
+            A::Command,
+            A::Quit,
+        ],
+        Pane::Tree | Pane::Hex => &[
+            A::Help,
+            A::Back,
+            A::NextPane,
+            A::Zoom,
+            A::Edit,
+            A::RuleFromRow,
+            A::Copy,
+            A::Filter,
+            A::Again,
+            A::Mark,
+            A::Command,
+        ],
+        Pane::Queue => &[
+            A::Help,
+            A::Release,
+            A::ReleaseAll,
+            A::Edit,
+            A::DropHeld,
+            A::NextPane,
+            A::Intercept,
+            A::Command,
+        ],
+        Pane::Rules => &[
+            A::Help,
+            A::Undo,
+            A::AddRule,
+            A::EditRule,
+            A::ToggleRule,
+            A::DeleteRule,
+            A::AllRules,
+            A::Less,
+            A::More,
+            A::RuleUp,
+            A::RuleDown,
+            A::Back,
+            A::Command,
+        ],
+        Pane::Sessions => &[A::Help, A::OpenSession, A::Back, A::Command, A::Quit],
+        Pane::Ladder => &[
+            A::Help,
+            A::OpenDatagram,
+            A::NextResend,
+            A::PreviousResend,
+            A::Original,
+            A::Fold,
+            A::Filter,
+            A::NextSession,
+            A::Back,
+            A::Command,
+        ],
+        Pane::Snapshot => &[
+            A::Help,
+            A::NextSession,
+            A::Map,
+            A::KeepSnapshot,
+            A::Back,
+            A::Command,
+        ],
+        Pane::Stats => &[
+            A::Help,
+            A::NextSession,
+            A::NextGraph,
+            A::AllSessions,
+            A::Back,
+            A::Command,
+        ],
+        Pane::Log => &[A::Help, A::Back, A::Command, A::Quit],
+    }
 }
 
 impl Action {

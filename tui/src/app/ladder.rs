@@ -143,6 +143,16 @@ impl Ladder {
         })
     }
 
+    /// Returns the first line below this one that repeats a message whose first copy is known.
+    #[must_use]
+    pub(crate) fn resend_below(&self, session: SessionId, number: u64) -> Option<u64> {
+        let mut below = number + 1..self.numbers(session).end;
+        below.find(|number| {
+            self.get(session, *number)
+                .is_some_and(|step| step.resend().is_some())
+        })
+    }
+
     /// Returns the line with the first copy of a message that this line repeats.
     #[must_use]
     pub(crate) fn original(&self, session: SessionId, number: u64) -> Option<u64> {
@@ -167,6 +177,15 @@ impl Ladder {
 }
 
 impl LadderLine {
+    /// Returns the event; `None` for a line without one.
+    #[must_use]
+    pub(crate) const fn event(&self) -> Option<&Arc<DecodedEvent>> {
+        match self {
+            Self::Datagram(decoded, _) | Self::Change(decoded) => Some(decoded),
+            Self::Missing(..) | Self::Gap(_) => None,
+        }
+    }
+
     /// Returns the time of a datagram that repeats a message whose first copy is known; `None` for other lines.
     fn resend(&self) -> Option<Time> {
         match self {

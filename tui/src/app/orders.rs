@@ -131,7 +131,7 @@ impl App {
             Ok(Reply::Done(_)) if is_repeated => {}
             Ok(Reply::Done(text)) if text.is_empty() => {}
             Ok(Reply::Done(text)) => self.dialog.say(text),
-            Ok(Reply::Rules(list)) => self.rules.set(list),
+            Ok(Reply::Rules(list)) => self.rules.set(list, self.registry),
             Ok(Reply::Held(list)) => {
                 self.queue.set(list, self.registry, self.look.style.secrets);
                 self.look_at_form();

@@ -3,6 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::view::{Pane, View};
+use crate::Action;
 
 /// Layout of the message view.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +29,8 @@ pub(crate) struct Panes {
     pub(crate) shape: Shape,
     /// Positions of the panes, for clicks.
     pub(crate) areas: Vec<(Pane, Rect)>,
+    /// Positions of the views and hints that are named on the screen, for clicks.
+    pub(crate) buttons: Vec<(Rect, Action)>,
 }
 
 impl Default for Panes {
@@ -37,6 +40,7 @@ impl Default for Panes {
             focus: Pane::List,
             shape: Shape::default(),
             areas: Vec::new(),
+            buttons: Vec::new(),
         }
     }
 }
@@ -61,6 +65,14 @@ impl Panes {
     pub(crate) fn is_at_start(&self) -> bool {
         let is_list = self.view == View::Messages && self.focus == Pane::List;
         is_list && !self.shape.is_open && !self.shape.is_zoomed
+    }
+
+    /// Returns the action that is named at a position of the screen.
+    #[must_use]
+    pub(crate) fn button(&self, position: Position) -> Option<Action> {
+        let mut buttons = self.buttons.iter();
+        let found = buttons.find(|(area, _)| area.contains(position))?;
+        Some(found.1)
     }
 
     /// Returns the pane at a position of the screen, with its area; `None` if there is no pane.

@@ -1,7 +1,8 @@
 //! The rules as the screen shows them, with sliders for link lines.
 
 use teetap_inspect::jsonl::RuleBody;
-use teetap_rules::program::profiles;
+use teetap_rules::{Program, Severity, program::profiles};
+use teetap_wire::{def::Registry, printable};
 
 use super::cursor::Cursor;
 
@@ -49,6 +50,10 @@ pub(crate) struct Rules {
     pub(crate) list: Vec<RuleBody>,
     /// Cursor in the rows.
     pub(crate) cursor: Cursor,
+    /// First warning about each statement, with the texts of the statements that were checked.
+    warnings: Vec<(String, Option<String>)>,
+    /// Changes that can be undone, the newest last.
+    pub(crate) undo: Vec<Undo>,
     /// Names of the rules that were switched off together.
     pub(crate) silenced: Vec<String>,
 }
@@ -157,6 +162,37 @@ impl Slider {
     }
 }
 
+/// A change of the rules that can be undone.
+#[derive(Clone, Debug)]
+pub(crate) enum Undo {
+    /// The rule was removed from this place.
+    Removed(Box<RuleBody>, usize),
+    /// The text of a rule was replaced; contains the text before, and the name after it.
+    Replaced(String, String),
+}
+
+/// Returns a rule as it is typed, with its name if it has one.
+#[must_use]
+pub(crate) fn written(rule: &RuleBody) -> String {
+    // The name of a second rule with the same text has a number at its end.
+    match rule.name.starts_with(&rule.text) {
+        true => rule.text.clone(),
+        false => format!("{}: {}", rule.name, rule.text),
+    }
+}
+
+/// Returns the first warning about a statement, in one line; `None` if there is none.
+fn warning(text: &str, registry: &'static Registry) -> Option<String> {
+    let (_, diagnostics) = Program::compile(text, registry).ok()?;
+    let mut warnings = diagnostics.iter();
+    let first = warnings.find(|diagnostic| diagnostic.code.severity() != Severity::Note)?;
+    let help = first
+        .help
+        .as_ref()
+        .map_or(String::new(), |help| format!("; {help}"));
+    Some(printable(format!("{}{help}", first.message).as_bytes()))
+}
+
 /// Returns a placeholder for a rule that is being added.
 pub(crate) fn added(text: &str) -> RuleBody {
     RuleBody {
@@ -198,9 +234,28 @@ pub(crate) fn next_profile(name: Option<&str>, forward: bool) -> Option<&'static
 
 impl Rules {
     /// Sets the current rules.
-    pub(crate) fn set(&mut self, list: Vec<RuleBody>) {
+    pub(crate) fn set(&mut self, list: Vec<RuleBody>, registry: &'static Registry) {
+        let known = std::mem::take(&mut self.warnings);
+        self.warnings = list
+            .iter()
+            .map(|rule| {
+                let checked = known.iter().find(|(text, _)| *text == rule.text);
+                checked.cloned().unwrap_or_else(|| {
+                    let warning = warning(&rule.text, registry);
+                    (rule.text.clone(), warning)
+                })
+            })
+            .collect();
         self.list = list;
         self.cursor.set_len(self.rows().len());
+    }
+
+    /// Returns the first warning about the statement with this index; `None` if there is none.
+    #[must_use]
+    pub(crate) fn warning(&self, place: usize) -> Option<&str> {
+        let (text, warning) = self.warnings.get(place)?;
+        let is_same = self.list.get(place).is_some_and(|rule| rule.text == *text);
+        warning.as_deref().filter(|_| is_same)
     }
 
     /// Returns the rows: each statement, and sliders below each link line.

@@ -7,6 +7,8 @@ pub(crate) struct Terminal {
     pub(crate) changed: bool,
     /// Text for the terminal's clipboard.
     pub(crate) clipboard: Option<String>,
+    /// True if the terminal has to be cleared before the next drawing.
+    pub(crate) redrawing: bool,
     /// True once the user has asked to suspend the program.
     pub(crate) suspending: bool,
     /// True once the user has asked to end the program.
@@ -19,6 +21,7 @@ impl Default for Terminal {
         Self {
             changed: true,
             clipboard: None,
+            redrawing: false,
             suspending: false,
             leaving: false,
         }

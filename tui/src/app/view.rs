@@ -50,7 +50,7 @@ impl Pane {
 }
 
 macro_rules! views {
-    ($($(#[$meta:meta])* $variant:ident $number:literal $name:literal [$($pane:ident)+];)*) => {
+    ($($(#[$meta:meta])* $variant:ident $number:literal $name:literal $short:literal [$($pane:ident)+];)*) => {
         /// A view, which fills the screen.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub(crate) enum View {
@@ -77,6 +77,14 @@ macro_rules! views {
                 }
             }
 
+            /// Returns a short name.
+            #[must_use]
+            pub(crate) const fn short(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $short,)*
+                }
+            }
+
             /// Returns the panes in the order of the tab key.
             #[must_use]
             pub(crate) const fn panes(self) -> &'static [Pane] {
@@ -91,11 +99,11 @@ macro_rules! views {
 // The numbers: 1 messages, 2 sessions, 3 rules, 4 ladder, 5 snapshot, 6 stats, 7 log.
 views! {
     #[default]
-    Messages 1 "messages" [List Tree Hex Queue];
-    Sessions 2 "sessions" [Sessions];
-    Rules 3 "rules" [Rules];
-    Ladder 4 "ladder" [Ladder];
-    Snapshot 5 "snapshot" [Snapshot];
-    Stats 6 "stats" [Stats];
-    Log 7 "log" [Log];
+    Messages 1 "messages" "msgs" [List Tree Hex Queue];
+    Sessions 2 "sessions" "sess" [Sessions];
+    Rules 3 "rules" "rules" [Rules];
+    Ladder 4 "ladder" "ladder" [Ladder];
+    Snapshot 5 "snapshot" "snap" [Snapshot];
+    Stats 6 "stats" "stats" [Stats];
+    Log 7 "log" "log" [Log];
 }

@@ -13,6 +13,7 @@ use crossterm::{
     event::{Event, MouseButton, MouseEvent, MouseEventKind},
     execute,
     style::Print,
+    terminal::{Clear, ClearType},
 };
 use ratatui::{Terminal, backend::CrosstermBackend};
 use rustix::process::{Signal, kill_current_process_group};
@@ -89,6 +90,9 @@ impl Screen {
         if std::mem::take(&mut self.app.terminal.suspending) {
             self.suspend()?;
         }
+        if std::mem::take(&mut self.app.terminal.redrawing) {
+            self.redraw()?;
+        }
         if let Some(text) = self.app.terminal.clipboard.take() {
             copy(&text)?;
         }
@@ -128,8 +132,14 @@ impl Screen {
         );
         kill_current_process_group(Signal::TSTP)?;
         enter()?;
-        // Another program has drawn on the terminal. Clearing would query the cursor position, which not every terminal
-        // reports.
+        // Another program has drawn on the terminal.
+        self.redraw()
+    }
+
+    /// Clears the terminal and draws all of it again, because another program has drawn on it.
+    fn redraw(&mut self) -> io::Result<()> {
+        execute!(stdout(), Clear(ClearType::All))?;
+        // The method of the library would query the cursor position, which not every terminal reports.
         self.terminal = Terminal::new(CrosstermBackend::new(self.out.clone()))?;
         self.app.terminal.changed = true;
         self.drawn = None;

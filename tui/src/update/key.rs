@@ -304,7 +304,7 @@ fn rule(app: &mut App, prompt: &Prompt, replaced: Option<String>, text: String) 
     }
     match replaced {
         _ if text.is_empty() => Ok(()),
-        Some(name) => Ok(app.ask(RuleCommand::Replace { name, text })?),
+        Some(name) => Ok(super::rule::replace(app, name, text)?),
         None => Ok(app.ask(RuleCommand::Add { text })?),
     }
 }

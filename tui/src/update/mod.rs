@@ -133,6 +133,9 @@ fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
         Action::OpenSession
         | Action::NextSession
         | Action::Original
+        | Action::OpenDatagram
+        | Action::NextResend
+        | Action::PreviousResend
         | Action::Map
         | Action::KeepSnapshot
         | Action::NextGraph
@@ -152,6 +155,7 @@ fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
         }
         Action::QuitNow | Action::Stop => app.terminal.leaving = true,
         Action::Suspend => app.terminal.suspending = true,
+        Action::Redraw => app.terminal.redrawing = true,
         _ => return order(app, action),
     }
     Ok(())
@@ -175,6 +179,7 @@ fn order(app: &mut App, action: Action) -> Result<(), Refused> {
         Action::EditRule => rule::edit(app)?,
         Action::ToggleRule => rule::toggle(app)?,
         Action::DeleteRule => rule::delete(app)?,
+        Action::Undo => rule::undo(app)?,
         Action::RuleDown => rule::shift(app, true)?,
         Action::RuleUp => rule::shift(app, false)?,
         Action::Less => rule::slide(app, false)?,

@@ -183,6 +183,9 @@ pub(super) fn back(app: &mut App) -> Result<(), PaneError> {
 /// Focuses the pane at this position of the screen and selects the row there.
 pub(crate) fn click(app: &mut App, column: u16, row: u16) {
     let position = Position::new(column, row);
+    if let Some(action) = app.panes.button(position) {
+        return super::update(app, action);
+    }
     if let Some(timeline) = app
         .timeline
         .as_mut()

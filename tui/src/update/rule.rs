@@ -6,7 +6,7 @@ use crate::{
     app::{
         App,
         prompt::Purpose,
-        rules::{RuleRow, Slider, added, next_profile},
+        rules::{RuleRow, Slider, Undo, added, next_profile, written},
     },
     request::{NoProxy, Request},
 };
@@ -28,6 +28,9 @@ pub(super) enum RuleError {
     /// There is no rule to switch off.
     #[error("no rule is on")]
     NoneOn,
+    /// No rule was deleted or changed.
+    #[error("there is nothing to undo")]
+    NothingToUndo,
     /// There are no profiles.
     #[error("there is no profile")]
     NoProfile,
@@ -69,15 +72,7 @@ pub(super) fn edit(app: &mut App) -> Result<(), RuleError> {
         _ => {}
     }
     let name = selected(app)?;
-    let text = app
-        .rules
-        .selected()
-        .map_or(String::new(), |rule| match rule.name == rule.text {
-            true => rule.text.clone(),
-            // The name of a second rule with the same text has a number at its end.
-            false if rule.name.starts_with(&rule.text) => rule.text.clone(),
-            false => format!("{}: {}", rule.name, rule.text),
-        });
+    let text = app.rules.selected().map_or(String::new(), written);
     open(app, Purpose::Rule(Some(name)), &text);
     Ok(())
 }
@@ -85,7 +80,56 @@ pub(super) fn edit(app: &mut App) -> Result<(), RuleError> {
 /// Removes the selected rule.
 pub(super) fn delete(app: &mut App) -> Result<(), Refused> {
     let name = selected(app)?;
-    Ok(app.ask(RuleCommand::Remove { name })?)
+    app.ask(RuleCommand::Remove { name })?;
+    if let (Some(place), Some(rule)) = (app.rules.place(), app.rules.selected()) {
+        let undo = Undo::Removed(Box::new(rule.clone()), place);
+        app.rules.undo.push(undo);
+    }
+    Ok(())
+}
+
+/// Replaces the text of a rule.
+pub(super) fn replace(app: &mut App, name: String, text: String) -> Result<(), NoProxy> {
+    let before = app.rules.list.iter().find(|rule| rule.name == name).map(written);
+    app.ask(RuleCommand::Replace {
+        name,
+        text: text.clone(),
+    })?;
+    let undo = before.map(|before| Undo::Replaced(before, name_of(&text)));
+    app.rules.undo.extend(undo);
+    Ok(())
+}
+
+/// Returns the name that a rule gets: the word before its colon, or its text.
+fn name_of(text: &str) -> String {
+    let named = text.split_once(':').filter(|(name, _)| {
+        let is_part = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+        !name.is_empty() && name.chars().all(is_part)
+    });
+    named.map_or(text, |(name, _)| name).trim().to_owned()
+}
+
+/// Undoes the last deletion or change of a rule.
+pub(super) fn undo(app: &mut App) -> Result<(), Refused> {
+    match app.rules.undo.pop().ok_or(RuleError::NothingToUndo)? {
+        Undo::Replaced(text, name) => app.ask(RuleCommand::Replace { name, text })?,
+        Undo::Removed(rule, place) => {
+            let text = written(&rule);
+            let mut commands = vec![RuleCommand::Add { text }];
+            // The rule is added at the end, and moves up to its place.
+            let after = app.rules.list.iter().skip(place).rev();
+            commands.extend(after.map(|other| RuleCommand::Swap {
+                name: rule.name.clone(),
+                with: other.name.clone(),
+            }));
+            if !rule.on {
+                commands.push(switch(rule.name.clone(), false));
+            }
+            let commands = commands.into_iter().map(Into::into).collect();
+            app.ask(Request::RunAll(commands))?;
+        }
+    }
+    Ok(())
 }
 
 /// Switches the selected rule on or off.

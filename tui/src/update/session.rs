@@ -4,7 +4,7 @@ use teetap_proxy::session::SessionId;
 
 use crate::{
     Action,
-    app::{App, View},
+    app::{App, View, ladder::LadderLine},
 };
 
 /// The reason why the views of sessions stay as they are.
@@ -16,6 +16,15 @@ pub(super) enum SessionError {
     /// No datagram above the selected one repeats a message.
     #[error("no datagram above repeats one that is kept")]
     NothingRepeated,
+    /// No datagram below the selected one repeats a message.
+    #[error("no datagram below repeats one that is kept")]
+    NoResendBelow,
+    /// The selected line is not about a datagram.
+    #[error("select a datagram")]
+    NoDatagram,
+    /// The list does not keep the datagram.
+    #[error("the list of messages does not keep this datagram")]
+    NotListed,
     /// The session has no snapshot.
     #[error("no snapshot so far")]
     NoSnapshot,
@@ -40,6 +49,8 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
             let target = target.ok_or(SessionError::NothingRepeated)?;
             app.sessions.ladder.tail.select(target);
         }
+        Action::NextResend | Action::PreviousResend => resend(app, action == Action::NextResend)?,
+        Action::OpenDatagram => open(app)?,
         Action::Map => app.sessions.snapshot.has_map = !app.sessions.snapshot.has_map,
         Action::KeepSnapshot => {
             let session = app.sessions.shown().ok_or(SessionError::NoSession)?;
@@ -55,6 +66,42 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
         Action::PreviousGraph => app.sessions.stats.turn(false),
         Action::AllSessions => app.sessions.stats.all = Some(!app.sessions.counts_all()),
         _ => {}
+    }
+    Ok(())
+}
+
+/// Selects the next or previous datagram of the ladder that repeats a message.
+fn resend(app: &mut App, forward: bool) -> Result<(), SessionError> {
+    let session = app.sessions.shown().ok_or(SessionError::NoSession)?;
+    let ladder = &app.sessions.ladder;
+    let rows = ladder.numbers(session);
+    let found = match (ladder.tail.selected(), forward) {
+        (Some(line), true) => ladder.resend_below(session, line),
+        (None, true) => None,
+        (line, false) => ladder.resend_above(session, line.unwrap_or(rows.end)),
+    };
+    let target = found.ok_or(match forward {
+        true => SessionError::NoResendBelow,
+        false => SessionError::NothingRepeated,
+    })?;
+    app.sessions.ladder.tail.select(target);
+    Ok(())
+}
+
+/// Shows the messages of the selected datagram of the ladder.
+fn open(app: &mut App) -> Result<(), SessionError> {
+    let session = app.sessions.shown().ok_or(SessionError::NoSession)?;
+    let ladder = &app.sessions.ladder;
+    let newest = ladder.numbers(session).end.saturating_sub(1);
+    let line = ladder.tail.selected().unwrap_or(newest);
+    let event = ladder.get(session, line).and_then(LadderLine::event).cloned();
+    let event = event.ok_or(SessionError::NoDatagram)?;
+    let lifted = app.messages.show_event(&event).ok_or(SessionError::NotListed)?;
+    app.panes.show(View::Messages);
+    app.panes.shape.is_open = true;
+    if lifted {
+        app.dialog
+            .say("what hid the datagram from the list is lifted: filter, session, fold");
     }
     Ok(())
 }

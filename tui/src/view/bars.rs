@@ -1,4 +1,4 @@
-//! The first and the last line of the screen.
+//! The first line of the screen, and the crumbs below it: everything that narrows what is shown, or changes the traffic.
 
 use ratatui::{
     buffer::Buffer,
@@ -6,75 +6,187 @@ use ratatui::{
     style::Style,
     text::{Line, Span},
 };
-use teetap_proxy::session::Level;
-use teetap_wire::{counted, printable};
+use teetap_wire::printable;
 
 use super::put;
 use crate::{
-    action::{ACTIONS, Action},
-    app::{App, View},
+    action::Action,
+    app::{
+        App, Pane, View,
+        timeline::{Reading, Timeline},
+    },
 };
 
-/// Draws the target, the address for clients, the recording mark, the session of the list, the filter, and the views if
-/// there is room.
-pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &App) {
-    buffer.set_style(area, app.look.theme.bar());
-    let title = &app.run.title;
-    let mut text = String::new();
-    if title.recording {
-        text.push_str("  REC");
-    }
-    if app.rules.are_silenced() {
-        text.push_str("  RULES OFF");
-    } else if app.rules.intercepts() {
-        text.push_str("  PAUSING");
-    }
-    if let Some(repeat) = &app.orders.repeat {
-        text.push_str(&format!("  SENDING every {:?}: {}", repeat.every, repeat.sent));
-    }
-    if let Some(session) = picked(app) {
-        text.push_str(&format!("  only {session}"));
-    }
-    if let Some(filter) = app.messages.filter() {
-        let off = if filter.is_on() { "" } else { " (off)" };
-        text.push_str(&format!("  filter{off} {}", printable(filter.text.as_bytes())));
-    }
-    // The user's changes have precedence over the target.
-    let [mut text, shorter, shortest] = heads(app).map(|head| Line::raw(format!("{head}{text}")));
-    for next in [shorter, shortest] {
-        if text.width() > usize::from(area.width) {
-            text = next;
-        }
-    }
-    put(buffer, area, &text);
-    let room = usize::from(area.width).saturating_sub(text.width());
-    let mut views = [true, false].map(|named| views(app, named)).into_iter();
-    if let Some(views) = views.find(|views| views.width() < room) {
-        buffer.set_line(
-            area.right() - u16::try_from(views.width()).unwrap_or(0),
-            area.y,
-            &views,
-            area.width,
-        );
+/// Minimum height of a screen with a line of crumbs. On lower screens the crumbs replace the views in the first line.
+const LEAST: u16 = 8;
+
+/// A fact that narrows what is shown or changes the traffic, with the action that ends it.
+pub(super) struct Crumb {
+    action: Action,
+    text: String,
+    /// True if the traffic is changed.
+    is_loud: bool,
+}
+
+/// Returns the number of lines for crumbs: one, or two if one is too short for them.
+pub(super) fn crumb_lines(app: &App, width: u16, height: u16) -> u16 {
+    let crumbs = crumbs(app);
+    match height {
+        ..LEAST => 0,
+        _ if crumbs.is_empty() => 0,
+        _ => 1 + u16::from(split(&crumbs, app, width) < crumbs.len()),
     }
 }
 
-/// Returns the start of the first line in three lengths, the longest first.
-fn heads(app: &App) -> [String; 3] {
+/// Returns the number of crumbs that fit the first line, at least one.
+fn split(crumbs: &[Crumb], app: &App, width: u16) -> usize {
+    let fits = |count: &usize| {
+        let first = crumbs.get(..*count).unwrap_or_default();
+        crumb_line(first, app).width() <= usize::from(width)
+    };
+    (2..=crumbs.len()).rev().find(fits).unwrap_or(1)
+}
+
+/// Draws the recording mark, the target and the address for clients if there is room, and the views.
+pub(super) fn top(buffer: &mut Buffer, area: Rect, app: &mut App, height: u16) {
+    buffer.set_style(area, app.look.theme.bar());
+    let crumbs = crumbs(app);
+    if height < LEAST && !crumbs.is_empty() {
+        return put(buffer, area, &crumb_line(&crumbs, app));
+    }
+    let room = usize::from(area.width);
+    let names = [Names::Full, Names::Short, Names::Current];
+    let mut views = names.into_iter().map(|names| views(app, names));
+    let views = views.find(|views| views.iter().map(Span::width).sum::<usize>() < room);
+    let views = views.unwrap_or_default();
+    let taken: usize = views.iter().map(Span::width).sum();
+    let mut heads = heads(app).into_iter().map(Line::raw);
+    if let Some(head) = heads.find(|head| head.width() + taken < room) {
+        put(buffer, area, &head);
+    }
+    let mut x = area.right() - u16::try_from(taken).unwrap_or(area.width).min(area.width);
+    for (span, view) in views.iter().zip(View::ALL) {
+        let width = u16::try_from(span.width()).unwrap_or(0);
+        buffer.set_span(x, area.y, span, width);
+        if let Some(action) = Action::named(view.name()) {
+            let tab = Rect { x, width, ..area };
+            app.panes.buttons.push((tab, action));
+        }
+        x += width;
+    }
+}
+
+/// Draws the crumbs.
+pub(super) fn crumb_rows(buffer: &mut Buffer, area: Rect, app: &App) {
+    let crumbs = crumbs(app);
+    let (first, second) = crumbs.split_at(split(&crumbs, app, area.width).min(crumbs.len()));
+    for (crumbs, row) in [first, second].into_iter().zip(area.rows()) {
+        put(buffer, row, &crumb_line(crumbs, app));
+    }
+}
+
+fn crumb_line(crumbs: &[Crumb], app: &App) -> Line<'static> {
+    let theme = app.look.theme;
+    let mut line = Line::default();
+    for (place, crumb) in crumbs.iter().enumerate() {
+        let lead = if place == 0 { " " } else { " › " };
+        line.push_span(Span::styled(lead, theme.quiet()));
+        let key = app.dialog.keymap.hint(crumb.action);
+        line.push_span(Span::styled(key, theme.key()));
+        let style = if crumb.is_loud {
+            theme.action()
+        } else {
+            Style::new()
+        };
+        line.push_span(Span::styled(format!(" {}", crumb.text), style));
+    }
+    line
+}
+
+/// Returns what is in force, the longest text last.
+fn crumbs(app: &App) -> Vec<Crumb> {
+    let mut crumbs = Vec::new();
+    let mut add = |action, text: String, is_loud| {
+        crumbs.push(Crumb {
+            action,
+            text,
+            is_loud,
+        });
+    };
+    if app.rules.are_silenced() {
+        add(Action::AllRules, "RULES OFF".to_owned(), true);
+    }
+    if let Some(repeat) = &app.orders.repeat {
+        let text = format!("SENDING every {:?}: {}", repeat.every, repeat.sent);
+        add(Action::StopRepeat, text, true);
+    }
+    if app.rules.intercepts() {
+        add(Action::Intercept, "PAUSING".to_owned(), true);
+    }
+    match app.panes.view {
+        View::Messages => list(app, &mut add),
+        View::Snapshot if app.sessions.snapshot.is_frozen() => {
+            add(Action::KeepSnapshot, "kept".to_owned(), false);
+        }
+        _ => {}
+    }
+    crumbs
+}
+
+/// Adds what narrows the message list.
+fn list(app: &App, add: &mut impl FnMut(Action, String, bool)) {
+    let list = &app.messages;
+    if let Some(session) = picked(app) {
+        add(Action::Session, format!("only {session}"), false);
+    }
+    if list.is_lint_only() {
+        add(Action::Lint, "warnings only".to_owned(), false);
+    }
+    if list.is_frozen() {
+        add(Action::Freeze, "frozen".to_owned(), false);
+    }
+    if app.panes.shape.is_zoomed && app.panes.focus != Pane::Queue {
+        add(Action::Zoom, format!("only {}", app.panes.focus.name()), false);
+    }
+    if let Some(timeline) = app.timeline.as_ref().filter(|timeline| is_part(timeline)) {
+        let percent = |at| timeline.percent(at);
+        let (from, to) = (percent(timeline.listed.start), percent(timeline.listed.end));
+        let later = app.dialog.keymap.hint(Action::Later);
+        let text = format!("{later} {from}-{to} % of the file");
+        add(Action::Earlier, text, false);
+    }
+    if let Some(filter) = list.filter() {
+        let off = if filter.is_on() { "" } else { " (off)" };
+        let text = format!("filter{off} {}", printable(filter.text.as_bytes()));
+        add(Action::FilterOnOff, text, false);
+    }
+}
+
+/// Returns true if a part of a recording is listed and the rest is not being read.
+fn is_part(timeline: &Timeline) -> bool {
+    let is_resting = matches!(timeline.reading, Reading::Waiting | Reading::Stopped);
+    timeline.listed.start > 0 || is_resting
+}
+
+/// Returns the start of the first line in several lengths, the longest first.
+fn heads(app: &App) -> Vec<String> {
     let title = &app.run.title;
     let target = match &*title.connect {
         // The target is the name of a recording.
         "" => printable(title.target.as_bytes()),
         _ => title.target.clone(),
     };
+    let recording = if title.recording { " REC" } else { "" };
     let connect = match &*title.connect {
         "" => String::new(),
         connect => format!("  connect {connect}"),
     };
-    [
-        format!(" teetap  {target}{connect}"),
-        format!(" teetap  {target}"),
-        " teetap".to_owned(),
+    vec![
+        format!("{recording} teetap  {target}{connect}"),
+        format!("{recording} teetap  {target}"),
+        format!("{recording} {target}"),
+        format!("{recording} teetap"),
+        recording.to_owned(),
     ]
 }
 
@@ -87,118 +199,35 @@ fn picked(app: &App) -> Option<String> {
     Some(format!("#{}{player}", session.0))
 }
 
-/// Returns the numbers and names of the views, the current one bold. Unless `named`, only the current view has its
-/// name.
-fn views(app: &App, named: bool) -> Line<'static> {
-    let mut line = Line::default();
-    for view in View::ALL {
-        let style = match *view == app.panes.view {
+/// Names of the views in the first line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// All, in full.
+    Full,
+    /// All, some of them shortened.
+    Short,
+    /// Only the name of the current view.
+    Current,
+}
+
+/// Returns the number and name of each view, the current one bold and with a mark.
+fn views(app: &App, names: Names) -> Vec<Span<'static>> {
+    let views = View::ALL.iter().map(|view| {
+        let is_current = *view == app.panes.view;
+        let name = match names {
+            Names::Full => view.name(),
+            Names::Short => view.short(),
+            Names::Current if is_current => view.short(),
+            Names::Current => "",
+        };
+        let gap = if name.is_empty() { "" } else { " " };
+        let style = match is_current {
             true => app.look.theme.key(),
             false => Style::new(),
         };
-        let name = match named || *view == app.panes.view {
-            true => format!(" {}", view.name()),
-            false => String::new(),
-        };
-        line.push_span(Span::styled(format!("{}{name}", view.number()), style));
-        line.push_span(Span::raw(" "));
-    }
-    line
-}
-
-/// Draws the reply to the last key. Without one, draws the mode, the counts and the key hints.
-pub(super) fn bottom(buffer: &mut Buffer, area: Rect, app: &App) {
-    buffer.set_style(area, app.look.theme.bar());
-    if let Some((level, text)) = &app.dialog.status {
-        let style = match level {
-            Level::Info => Style::new(),
-            Level::Warning => app.look.theme.key(),
-        };
-        return put(buffer, area, &Line::styled(format!(" {text}"), style));
-    }
-    let meter = &app.run.meter;
-    let mut parts = vec![
-        mode(app),
-        format!("{}/s", meter.rate()),
-        format!("{} msgs", meter.messages),
-    ];
-    if meter.dropped > 0 {
-        parts.push(format!("{} dropped", meter.dropped));
-    }
-    match meter.lint_count() {
-        0 => {}
-        count => parts.push(counted(count, "warning").to_string()),
-    }
-    parts.extend(app.run.title.seed.map(|seed| format!("seed {seed}")));
-    // The help hint fits any screen.
-    let help = app.dialog.keymap.hint(Action::Help).len() + " help".len() + 3;
-    let counts = loop {
-        let counts = Line::raw(format!(" {}", parts.join("  ")));
-        if parts.len() == 1 || counts.width() + help <= usize::from(area.width) {
-            break counts;
-        }
-        parts.pop();
-    };
-    let hints = hints(app, usize::from(area.width).saturating_sub(counts.width() + 2));
-    let start = usize::from(area.width).saturating_sub(hints.width() + 1);
-    put(buffer, area, &counts);
-    if !hints.spans.is_empty() {
-        let start = area.x + u16::try_from(start).unwrap_or(0);
-        buffer.set_line(start, area.y, &hints, area.width);
-    }
-}
-
-/// Returns the state of the list: frozen, following, or the position of the selection.
-fn mode(app: &App) -> String {
-    match app.panes.view {
-        View::Messages => {}
-        View::Ladder => return format!("ladder {}", app.sessions.ladder.tail.place()),
-        View::Log => return format!("log {}", app.log.tail.place()),
-        View::Snapshot if app.sessions.snapshot.is_frozen() => return "snapshot kept".to_owned(),
-        View::Sessions | View::Rules | View::Snapshot | View::Stats => {
-            return app.panes.view.name().to_owned();
-        }
-    }
-    let list = &app.messages;
-    let place = match list.selected() {
-        _ if list.is_frozen() => "frozen".to_owned(),
-        _ if list.follows() => "following".to_owned(),
-        Some(selected) => format!("{}/{}", selected + 1, list.len()),
-        None => String::new(),
-    };
-    if list.is_lint_only() {
-        format!("{place}  warnings only")
-    } else {
-        place
-    }
-}
-
-/// Returns the hints of the focused pane that fit `columns` columns.
-fn hints(app: &App, columns: usize) -> Line<'static> {
-    let mut line = Line::default();
-    let mut used = 0;
-    let own = |entry: &&crate::action::ActionRow| entry.scope != crate::action::Scope::Everywhere;
-    let (special, general): (Vec<_>, Vec<_>) = ACTIONS
-        .iter()
-        .filter(|entry| !entry.hint.is_empty() && entry.scope.has(app.panes.focus))
-        .partition(own);
-    let is_help = |entry: &crate::action::ActionRow| entry.action == Action::Help;
-    let help = general.iter().filter(|entry| is_help(entry));
-    let rest = general.iter().filter(|entry| !is_help(entry));
-    // The help hint is first, so that it is shown if nothing else fits.
-    for entry in help.chain(&special).chain(rest) {
-        let (key, hint) = (app.dialog.keymap.hint(entry.action), entry.hint);
-        let width = Line::raw(format!("{key} {hint}")).width() + 2;
-        if key.is_empty() || used + width > columns {
-            continue;
-        }
-        used += width;
-        line.push_span(Span::styled(key, app.look.theme.key()));
-        line.push_span(Span::raw(format!(" {hint}  ")));
-    }
-    // The last hint needs no space after it.
-    if let Some(last) = line.spans.last_mut() {
-        *last = Span::raw(last.content.trim_end().to_owned());
-    }
-    line
+        // The current view is marked without bold letters, too.
+        let lead = if is_current { "▸" } else { " " };
+        Span::styled(format!("{lead}{}{gap}{name}", view.number()), style)
+    });
+    views.collect()
 }

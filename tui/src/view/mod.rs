@@ -9,6 +9,7 @@ mod finish;
 mod form;
 mod graph;
 mod help;
+mod hints;
 mod ladder;
 mod list;
 mod log;
@@ -45,15 +46,20 @@ pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App) {
     let has_line = app.timeline.is_some() && whole.height >= timeline::LEAST;
     let rows = [
         Constraint::Length(1),
+        Constraint::Length(bars::crumb_lines(app, whole.width, whole.height)),
         Constraint::Min(0),
         Constraint::Length(u16::from(has_line)),
-        Constraint::Length(1),
+        Constraint::Length(hints::lines(app, whole.width, whole.height)),
     ];
-    let [top, body, line, bottom] = Layout::vertical(rows).areas(whole);
+    let [top, crumbs, body, line, bottom] = Layout::vertical(rows).areas(whole);
     let buffer = frame.buffer_mut();
     app.panes.shape.is_wide = whole.width >= messages::WIDE;
     app.panes.areas.clear();
-    bars::top(buffer, top, app);
+    app.panes.buttons.clear();
+    bars::top(buffer, top, app, whole.height);
+    if !crumbs.is_empty() {
+        bars::crumb_rows(buffer, crumbs, app);
+    }
     let body = tour::draw(buffer, body, app);
     match app.panes.view {
         View::Messages => messages::draw(buffer, body, app),
@@ -67,7 +73,11 @@ pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App) {
     if has_line {
         timeline::draw(buffer, line, app);
     }
-    bars::bottom(buffer, bottom, app);
+    hints::draw(buffer, bottom, app);
+    let above_hints = Rect {
+        height: whole.height - bottom.height,
+        ..whole
+    };
     if let Some(overlay) = app.dialog.overlay.take() {
         let overlay = match overlay {
             Overlay::Help(mut help) => {
@@ -86,7 +96,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App) {
                 Overlay::Menu(menu)
             }
             Overlay::Prompt(prompt) => {
-                let cursor = prompt::draw(buffer, whole, app, &prompt);
+                let cursor = prompt::draw(buffer, above_hints, app, &prompt);
                 frame.set_cursor_position(cursor);
                 Overlay::Prompt(prompt)
             }

@@ -9,7 +9,7 @@ use ratatui::{
 
 use teetap_inspect::jsonl::RuleBody;
 
-use super::{below, put};
+use super::{below, hints::short, put};
 use crate::{
     Action,
     app::{
@@ -18,8 +18,12 @@ use crate::{
     },
 };
 
+/// Minimum lines of the view with the warning about the selected rule.
+const LEAST: u16 = 8;
+
 /// Draws the rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
+    let area = warned(buffer, area, app);
     app.panes.areas.push((Pane::Rules, below(area, 1)));
     let theme = app.look.theme;
     let head = Line::styled(" on     hits      last  rule", theme.quiet());
@@ -37,7 +41,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
                 .rules
                 .list
                 .get(*place)
-                .map(|rule| statement(rule, area.width, app)),
+                .map(|rule| statement(rule, app.rules.warning(*place), area.width, app)),
             RuleRow::Slider(place, slider) => {
                 let rule = place.and_then(|place| app.rules.list.get(place));
                 Some(self::slider(rule, *slider, area.width, app))
@@ -67,7 +71,29 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     }
 }
 
-fn statement<'a>(rule: &'a RuleBody, width: u16, app: &App) -> Line<'a> {
+/// Draws the warning about the selected rule at the bottom. Returns the area above it.
+fn warned(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
+    let warning = app.rules.place().and_then(|place| app.rules.warning(place));
+    let Some(warning) = warning.filter(|_| area.height >= LEAST) else {
+        return area;
+    };
+    let lines = short(&format!("! {warning}"), usize::from(area.width).saturating_sub(2));
+    let height = u16::try_from(lines.len()).unwrap_or(0);
+    let list = Rect {
+        height: area.height - height,
+        ..area
+    };
+    for (line, row) in lines.iter().zip(below(area, list.height).rows()) {
+        put(
+            buffer,
+            row,
+            &Line::styled(format!(" {line}"), app.look.theme.warning()),
+        );
+    }
+    list
+}
+
+fn statement<'a>(rule: &'a RuleBody, warning: Option<&str>, width: u16, app: &App) -> Line<'a> {
     let theme = app.look.theme;
     let (word, style) = match rule.on {
         true => ("on ", theme.good()),
@@ -84,7 +110,8 @@ fn statement<'a>(rule: &'a RuleBody, width: u16, app: &App) -> Line<'a> {
     };
     let mut spans = vec![
         Span::styled(format!(" {word}"), style),
-        Span::raw(format!(" {hits:>7} ")),
+        Span::styled(if warning.is_some() { "!" } else { " " }, theme.warning()),
+        Span::raw(format!("{hits:>7} ")),
         Span::styled(format!("{last:>9}  "), theme.quiet()),
         Span::styled(name, theme.name_of(Style::new())),
         Span::raw(rule.text.as_str()),

@@ -57,7 +57,7 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Opt
         false => session_title(app, id),
     };
     let totals = totals(followed, app.look.theme, area.width);
-    let head = std::iter::once(title).chain(totals);
+    let head = [title, run(app)].into_iter().chain(totals);
     let head: Vec<Line<'_>> = head.take(usize::from(area.height.div_ceil(4))).collect();
     for (line, area) in head.iter().zip(lines.by_ref()) {
         put(buffer, area, line);
@@ -108,6 +108,25 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Opt
     let bottom = super::below(below, tables.height);
     graphs(buffer, bottom, app, followed);
     Some(super::below(left, 1))
+}
+
+/// Returns the counts of the whole run, and its seed.
+fn run(app: &App) -> Line<'static> {
+    let meter = &app.run.meter;
+    let mut facts = vec![
+        ("run", format!("{} messages", meter.messages)),
+        ("now", format!("{}/s", meter.rate())),
+    ];
+    if meter.dropped > 0 {
+        facts.push(("dropped", meter.dropped.to_string()));
+    }
+    facts.extend(app.run.title.seed.map(|seed| ("seed", seed.to_string())));
+    let mut line = Line::raw(" ");
+    for (name, text) in facts {
+        line.push_span(Span::styled(format!("{name} "), app.look.theme.quiet()));
+        line.push_span(Span::raw(format!("{text}  ")));
+    }
+    line
 }
 
 /// Returns the totals of a session, in two lines, or more if they do not fit.

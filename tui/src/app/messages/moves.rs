@@ -1,9 +1,12 @@
 //! Movements in the list, and its visible part.
 
+use std::sync::Arc;
+
+use teetap_inspect::DecodedEvent;
 use teetap_proxy::session::Time;
 
 use super::{Messages, Row};
-use crate::app::cursor::Moves;
+use crate::app::{cursor::Moves, filter::Filtering};
 
 impl Messages {
     /// Selects the first row at `time` or later. Returns false if there is none yet.
@@ -18,6 +21,38 @@ impl Messages {
             self.select(place);
         }
         is_there
+    }
+
+    /// Selects the first row of an event that is not folded, or its first row. Lifts what hides the row: the filter, the
+    /// session, the choice of warnings, the fold, the freezing. Returns true if something was lifted; `None` if the
+    /// history does not keep the event.
+    pub(crate) fn show_event(&mut self, event: &Arc<DecodedEvent>) -> Option<bool> {
+        let is_own = |number: &u64| {
+            let found = self.history.get(*number).and_then(Row::event);
+            found.is_some_and(|found| Arc::ptr_eq(found, event))
+        };
+        let own: Vec<u64> = self.history.numbers().filter(is_own).collect();
+        let row = |number: u64| self.history.get(number);
+        let plain = |number: &u64| row(*number).is_some_and(|row| self.fold_of(row).is_none());
+        let number = own.iter().copied().find(plain).or(own.first().copied())?;
+        let is_listed = |list: &Self| list.items.binary_search(&number).is_ok();
+        let was_listed = is_listed(self);
+        if !was_listed {
+            (self.session, self.lint_only, self.frozen) = (None, false, None);
+            if self.filter().is_some_and(Filtering::is_on) {
+                self.toggle_filter();
+            }
+            let group = self.history.get(number).and_then(|row| self.fold_of(row));
+            match group {
+                Some(group) => {
+                    self.toggle_fold(group);
+                }
+                None => self.rebuild(),
+            }
+            self.admit();
+        }
+        self.selected = Some(number);
+        Some(!was_listed)
     }
 
     /// Scrolls so that the selected row is visible.
