@@ -117,11 +117,16 @@ impl Theme {
         self.coloured(bold, [Color::LightMagenta, Color::Red, Color::LightMagenta])
     }
 
-    /// Returns the style of the selected row, depending on the focus of its pane.
+    /// Returns the style of the selected row, depending on the focus of its pane: reversed without colours, or underlined.
     #[must_use]
     pub(crate) fn selected(self, focused: bool) -> Style {
         match focused {
-            true => Style::new().add_modifier(Modifier::REVERSED),
+            // A reversed colour would be a block of that colour.
+            true => Style::new()
+                .fg(Color::Reset)
+                .bg(Color::Reset)
+                .add_modifier(Modifier::REVERSED)
+                .remove_modifier(Modifier::DIM),
             false => Style::new().add_modifier(Modifier::UNDERLINED),
         }
     }

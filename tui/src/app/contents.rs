@@ -5,6 +5,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use ratatui::text::Span;
 use teetap_inspect::{
     After, DecodedEvent, EventLines, Message, Reading, Style, Transits, expect::expectation, row,
 };
@@ -16,6 +17,9 @@ use teetap_wire::{
 };
 
 use super::history::Row;
+
+/// Maximum columns of names before their values.
+const NAMES: usize = 24;
 
 /// Kind of a line of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub(crate) struct TreeLine {
     pub(crate) value: String,
     /// Byte range of the message that the line describes.
     pub(crate) range: Option<Range<usize>>,
+    /// True if the line continues the value of the line above; its name is not drawn.
+    pub(crate) is_more: bool,
 }
 
 /// The contents of the detail panes for one row.
@@ -56,6 +62,8 @@ pub(crate) struct Contents {
     pub(crate) title: String,
     /// Lines of the tree.
     pub(crate) lines: Vec<TreeLine>,
+    /// Columns of the names, after which values begin.
+    pub(crate) names: usize,
     /// Bytes as received; as sent if the message was only sent.
     pub(crate) bytes: Vec<u8>,
     /// Bytes as sent, if a rule or a person changed them.
@@ -73,41 +81,95 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines.into_iter().map(Cow::into_owned).collect()
 }
 
+/// Breaks a text into lines of at most `first` and then `rest` columns, after a space if there is one in the second half
+/// of a line. No character is lost, and none is separated from those that combine with it.
+pub(crate) fn broken(text: &str, first: usize, rest: usize) -> Vec<String> {
+    let whole = Span::raw(text);
+    if whole.width() <= first {
+        return vec![text.to_owned()];
+    }
+    let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
+    for grapheme in whole.styled_graphemes(ratatui::style::Style::new()) {
+        let width = Span::raw(grapheme.symbol).width();
+        let room = if lines.is_empty() { first } else { rest };
+        if used + width > room.max(2) {
+            let space = line.rfind(' ').filter(|at| at * 2 >= line.len());
+            let next = space.map_or(String::new(), |at| line.split_off(at + 1));
+            used = Span::raw(next.as_str()).width();
+            lines.push(std::mem::replace(&mut line, next));
+        }
+        line.push_str(grapheme.symbol);
+        used += width;
+    }
+    lines.push(line);
+    lines
+}
+
+impl TreeLine {
+    /// Returns true for a line that is wrapped between words and not aligned.
+    #[must_use]
+    pub(crate) fn is_sentence(&self) -> bool {
+        matches!(self.weight, LineKind::Warning | LineKind::Note)
+            || self.name.is_empty() && self.weight == LineKind::Fact
+    }
+
+    /// Returns the width of the indented name, in columns.
+    #[must_use]
+    pub(crate) fn indented(&self) -> usize {
+        2 * usize::from(self.depth) + Span::raw(self.name.as_str()).width()
+    }
+}
+
 impl Contents {
-    /// Returns the contents with sentences wrapped to `width` columns.
+    /// Returns the contents with sentences and values wrapped to `width` columns.
     #[must_use]
     pub(crate) fn wrapped(mut self, width: u16) -> Self {
         let width = usize::from(width.max(20));
-        let mut lines = Vec::new();
-        for line in self.lines {
-            let room = width.saturating_sub(2 * usize::from(line.depth) + 1);
-            let is_sentence = matches!(line.weight, LineKind::Warning | LineKind::Note)
-                || line.name.is_empty() && line.weight == LineKind::Fact;
-            if !is_sentence {
-                lines.push(line);
-                continue;
-            }
-            let text = format!("{} {}", line.name, line.value);
-            for part in wrapped(text.trim(), room) {
-                let part = match line.name.is_empty() || !part.starts_with(&line.name) {
-                    true => (String::new(), part),
-                    false => (
-                        line.name.clone(),
-                        part.get(line.name.len()..)
-                            .unwrap_or_default()
-                            .trim_start()
-                            .to_owned(),
-                    ),
-                };
-                lines.push(TreeLine {
-                    name: part.0,
-                    value: part.1,
-                    ..line.clone()
-                });
+        let names = self.lines.iter().filter(|line| !line.is_sentence());
+        let names = names.map(TreeLine::indented).max().unwrap_or(0);
+        self.names = names.min(NAMES).min(width / 2);
+        let lines = std::mem::take(&mut self.lines);
+        for line in lines {
+            if line.is_sentence() {
+                self.add_sentence(&line, width);
+            } else {
+                self.add_value(line, width);
             }
         }
-        self.lines = lines;
         self
+    }
+
+    /// Adds a sentence, wrapped between words.
+    fn add_sentence(&mut self, line: &TreeLine, width: usize) {
+        let room = width.saturating_sub(2 * usize::from(line.depth) + 1);
+        let text = format!("{} {}", line.name, line.value);
+        for part in wrapped(text.trim(), room) {
+            let rest = part.strip_prefix(&line.name).filter(|_| !line.name.is_empty());
+            let (name, value) = match rest {
+                Some(rest) => (line.name.clone(), rest.trim_start().to_owned()),
+                None => (String::new(), part),
+            };
+            self.lines.push(TreeLine {
+                name,
+                value,
+                ..line.clone()
+            });
+        }
+    }
+
+    /// Adds a name with its value, which is broken anywhere and keeps all its characters.
+    fn add_value(&mut self, line: TreeLine, width: usize) {
+        let rest = width.saturating_sub(self.names + 2);
+        let first = width.saturating_sub(self.names.max(line.indented()) + 2);
+        let mut is_more = false;
+        for value in broken(&line.value, first, rest) {
+            self.lines.push(TreeLine {
+                value,
+                is_more,
+                ..line.clone()
+            });
+            is_more = true;
+        }
     }
 
     /// Returns the contents for a row.
@@ -154,6 +216,7 @@ fn fact(name: &str, value: String) -> TreeLine {
         name: name.to_owned(),
         value,
         range: None,
+        is_more: false,
     }
 }
 
@@ -174,7 +237,8 @@ fn message_contents(
         ..Contents::default()
     };
     contents.add_after(after, message);
-    contents.add_notes(decoded, reading, message, with_datagram, style);
+    let notes = EventLines::from_event(decoded, style).notes(message, with_datagram);
+    contents.add_names_of(&notes);
     if let Some(def) = message.def {
         let records = reading.records(message);
         contents.add_fields(def, records, Source::Bytes(bytes), after, style);
@@ -182,6 +246,7 @@ fn message_contents(
     if let Some(snapshot) = message.completed.view() {
         contents.lines.push(fact("snapshot", snapshot.to_string()));
     }
+    contents.add_notes(&notes, reading, message, style);
     contents
 }
 
@@ -267,20 +332,34 @@ impl Contents {
                 value: format!("as the receiver gets it, {}", note.code.text()),
                 range: None,
                 depth: 0,
+                is_more: false,
             });
         }
     }
 
-    fn add_notes(
-        &mut self,
-        decoded: &DecodedEvent,
-        reading: &Reading,
-        message: &Message,
-        with_datagram: bool,
-        style: Style,
-    ) {
-        let notes = EventLines::from_event(decoded, style).notes(message, with_datagram);
-        for note in &notes {
+    /// Adds a line with the names of the notes, which follow the fields.
+    fn add_names_of(&mut self, notes: &[Note]) {
+        if notes.is_empty() {
+            return;
+        }
+        let is_heavy = notes.iter().any(|note| note.code.severity() >= Severity::Warning);
+        let mut names: Vec<String> = notes
+            .iter()
+            .map(|note| format!("!{}", note.code.name()))
+            .collect();
+        names.dedup();
+        self.lines.push(TreeLine {
+            weight: if is_heavy {
+                LineKind::Warning
+            } else {
+                LineKind::Note
+            },
+            ..fact("", format!("{}  (explained below)", names.join(" ")))
+        });
+    }
+
+    fn add_notes(&mut self, notes: &[Note], reading: &Reading, message: &Message, style: Style) {
+        for note in notes {
             let range = place(note, message, self.bytes.len());
             let is_heavy = note.code.severity() >= Severity::Warning;
             if let (true, Some(range)) = (is_heavy, &range) {
@@ -296,6 +375,7 @@ impl Contents {
                 value: note.code.text().to_owned(),
                 range: range.clone(),
                 depth: 0,
+                is_more: false,
             });
             let detail = || reading.detail(note).map(ToString::to_string);
             let expected = || range.and_then(|range| expectation(reading, message, &range, style.secrets));
@@ -326,28 +406,41 @@ impl Contents {
             let Some(field) = def.field(record.field) else {
                 continue;
             };
-            let mut value = records.value_text(def, record, source, style.secrets);
+            let value = records.value_text(def, record, source, style.secrets);
             let range = record.at as usize..(record.at + record.len) as usize;
-            let mut weight = LineKind::Field;
             let is_hidden = style.secrets == Secrets::Hide;
             if is_hidden && records.secret(def, record, source).is_some() {
                 self.secret.push(range.clone());
             }
             let new = after.and_then(|after| after.value((def, at, record), style.secrets));
-            if let Some(new) = new.filter(|new| *new != value) {
-                value = format!("{value} → {new}");
-                weight = LineKind::Changed;
-            }
             let name = record
                 .index
                 .map_or_else(|| field.name.to_string(), |index| format!("[{index}]"));
-            self.lines.push(TreeLine {
+            let line = TreeLine {
                 depth: record.depth,
-                weight,
+                weight: LineKind::Field,
                 name,
                 value,
                 range: Some(range),
-            });
+                is_more: false,
+            };
+            match new.filter(|new| *new != line.value) {
+                None => self.lines.push(line),
+                Some(new) => {
+                    let was = TreeLine {
+                        depth: line.depth.saturating_add(1),
+                        weight: LineKind::Fact,
+                        name: "came as".to_owned(),
+                        ..line.clone()
+                    };
+                    self.lines.push(TreeLine {
+                        weight: LineKind::Changed,
+                        value: new,
+                        ..line
+                    });
+                    self.lines.push(was);
+                }
+            }
         }
     }
 }
@@ -360,4 +453,32 @@ fn place(note: &Note, message: &Message, len: usize) -> Option<Range<usize>> {
         RangeOf::Datagram => return None,
     };
     (at <= len).then(|| at..(at + note.len).min(len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_broken_value_keeps_its_characters_and_its_glyphs() {
+        for (text, first, rest, lines) in [
+            ("abc", 3, 3, &["abc"][..]),
+            ("abcdefgh", 3, 4, &["abc", "defg", "h"]),
+            ("one two three", 8, 8, &["one two ", "three"]),
+            ("a bcdefgh", 4, 4, &["a bc", "defg", "h"]),
+            ("名名名", 5, 3, &["名名", "名"]),
+            ("ae\u{301}o\u{301}x", 2, 2, &["ae\u{301}", "o\u{301}x"]),
+            (
+                "\u{1f469}\u{200d}\u{1f467}b",
+                2,
+                2,
+                &["\u{1f469}\u{200d}\u{1f467}", "b"],
+            ),
+            ("名", 0, 0, &["名"]),
+            ("", 0, 0, &[""]),
+        ] {
+            assert_eq!(broken(text, first, rest), lines, "{text:?}");
+            assert_eq!(broken(text, first, rest).concat(), text);
+        }
+    }
 }

@@ -1,10 +1,14 @@
 //! The detail panes: their contents, the selected line of the tree, and the selected byte.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
+
+use teetap_inspect::DecodedEvent;
+use teetap_wire::def::Secrets;
 
 use super::{
     contents::{Contents, LineKind},
     cursor::{Cursor, Moves},
+    history::Row,
 };
 
 /// The detail panes.
@@ -12,6 +16,8 @@ use super::{
 pub(crate) struct Detail {
     /// Number of the row that is shown.
     row: Option<u64>,
+    /// What the contents were made from.
+    source: Option<Source>,
     /// Contents for the row.
     pub(crate) contents: Contents,
     /// Cursor in the tree.
@@ -20,6 +26,32 @@ pub(crate) struct Detail {
     pub(crate) hex: HexCursor,
     /// Columns of the tree at the last drawing.
     pub(crate) width: u16,
+}
+
+/// What contents are made from: an event, its row, the columns of the tree, and whether secrets are hidden.
+#[derive(Debug)]
+pub(crate) struct Source {
+    row: u64,
+    event: Arc<DecodedEvent>,
+    width: u16,
+    secrets: Secrets,
+}
+
+impl Source {
+    /// Returns the source for a row; `None` unless the row is a line of an event.
+    pub(crate) fn new(number: Option<u64>, row: Option<&Row>, width: u16, secrets: Secrets) -> Option<Self> {
+        Some(Self {
+            row: number?,
+            event: Arc::clone(row?.event()?),
+            width,
+            secrets,
+        })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.event, &other.event)
+            && (self.row, self.width, self.secrets) == (other.row, other.width, other.secrets)
+    }
 }
 
 /// Selected byte, and visible part of the bytes.
@@ -79,7 +111,7 @@ impl HexCursor {
 
 impl Detail {
     /// Sets the row that is shown, and its contents. A new row starts at its first line.
-    pub(crate) fn show(&mut self, row: Option<u64>, contents: Contents) {
+    pub(crate) fn show(&mut self, row: Option<u64>, source: Option<Source>, contents: Contents) {
         if self.row != row {
             *self = Self {
                 row,
@@ -87,8 +119,18 @@ impl Detail {
                 ..Self::default()
             };
         }
+        self.source = source;
         self.tree.set_len(contents.lines.len());
         self.contents = contents;
+    }
+
+    /// Returns true if the contents were made from this source.
+    #[must_use]
+    pub(crate) fn is_from(&self, source: Option<&Source>) -> bool {
+        self.source
+            .as_ref()
+            .zip(source)
+            .is_some_and(|(one, other)| one.is_same(other))
     }
 
     /// Returns the byte range of the selected line.

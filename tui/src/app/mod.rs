@@ -43,7 +43,7 @@ use crate::{Action, Theme, keymap::KeyPress};
 
 use contents::Contents;
 use cursor::Moves;
-use detail::Detail;
+use detail::{Detail, Source};
 use dialog::Dialog;
 use filter::{Filtering, SyntaxError};
 use log::Log;
@@ -192,10 +192,14 @@ impl App {
 
     /// Updates the detail panes for the selected row.
     pub(crate) fn sync(&mut self) {
-        let contents = self.messages.row().map_or_else(Contents::default, |row| {
-            Contents::from_row(row, self.look.style).wrapped(self.detail.width)
-        });
-        self.detail.show(self.messages.number(), contents);
+        let (row, number) = (self.messages.row(), self.messages.number());
+        let source = Source::new(number, row, self.detail.width, self.look.style.secrets);
+        if !self.detail.is_from(source.as_ref()) {
+            let contents = row.map_or_else(Contents::default, |row| {
+                Contents::from_row(row, self.look.style).wrapped(self.detail.width)
+            });
+            self.detail.show(number, source, contents);
+        }
         match self.panes.focus {
             Pane::Hex => self.detail.follow_hex(),
             _ => self.detail.follow_tree(),

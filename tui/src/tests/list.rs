@@ -130,7 +130,7 @@ fn a_line_of_a_folded_type_is_kept_up_to_date_in_its_place() {
 #[test]
 fn folded_types_without_room_are_counted() {
     let mut app = recorded();
-    let screen = draw(&mut app, (80, 11));
+    let screen = draw(&mut app, (80, 12));
     assert!(screen.contains("── folded: z unfolds ──"), "{screen}");
     assert!(screen.contains(" 2 more folded types"), "{screen}");
     let screen = draw(&mut app, (80, 5));
@@ -151,7 +151,7 @@ fn the_newest_row_is_followed_until_another_one_is_selected() {
     assert!(rows > 100 && app.messages.follows());
     draw(&mut app, (80, 24));
     let places = |app: &App| app.messages.visible().map(|(place, _)| place).collect::<Vec<_>>();
-    assert_eq!(places(&app), (rows - 22..rows).collect::<Vec<_>>());
+    assert_eq!(places(&app), (rows - 21..rows).collect::<Vec<_>>());
 
     press(&mut app, "k");
     app.log(Time(1), Level::Warning, "one more row");
@@ -165,9 +165,9 @@ fn the_newest_row_is_followed_until_another_one_is_selected() {
 
     press(&mut app, "g");
     draw(&mut app, (80, 24));
-    assert_eq!(places(&app), (0..22).collect::<Vec<_>>());
+    assert_eq!(places(&app), (0..21).collect::<Vec<_>>());
     press(&mut app, "PgDn");
-    assert_eq!(app.messages.selected(), Some(21));
+    assert_eq!(app.messages.selected(), Some(20));
     press(&mut app, "G");
     assert!(app.messages.follows());
     press(&mut app, "F");
@@ -407,17 +407,51 @@ fn the_counts_of_warnings_say_which_part_they_are_about() {
 }
 
 #[test]
-fn the_session_that_is_picked_is_on_the_first_line() {
+fn everything_that_narrows_the_list_is_a_crumb_with_the_key_that_ends_it() {
+    let mut app = proxied::app();
+    let crumbs = |app: &mut App| {
+        let screen = draw(app, (80, 24));
+        let line = screen.lines().nth(1).unwrap().trim_matches('"').trim_end();
+        line.to_owned()
+    };
+    let heads = "   run s id  way f   seq message            contents                         did";
+    assert_eq!(crumbs(&mut app), heads, "nothing is in force");
+    press(&mut app, "s");
+    choose(&mut app, "#1 ");
+    assert_eq!(crumbs(&mut app), " s only #1 \"ddnet\"");
+    app.set_filter("s2c").unwrap();
+    press(&mut app, "L space enter \\");
+    assert_eq!(
+        crumbs(&mut app),
+        " s only #1 \"ddnet\" › L warnings only › space frozen › \\ only fields"
+    );
+    let second = draw(&mut app, (80, 24)).lines().nth(2).unwrap().to_owned();
+    assert!(second.contains(" f filter s2c "), "{second}");
+    press(&mut app, "f");
+    let second = draw(&mut app, (80, 24)).lines().nth(2).unwrap().to_owned();
+    assert!(second.contains(" f filter (off) s2c"), "{second}");
+    // Other views are not narrowed by it.
+    press(&mut app, "4");
+    assert!(!crumbs(&mut app).contains('›'), "{}", crumbs(&mut app));
+    press(&mut app, "1 \\ L space");
+    // On a low screen the crumbs replace the views.
+    let low = draw(&mut app, (60, 6));
+    let low = low.lines().next().unwrap();
+    assert!(low.contains(" s only #1 \"ddnet\" › f filter (off) s2c"), "{low}");
+}
+
+#[test]
+fn the_session_that_is_picked_is_a_crumb() {
     let mut app = proxied::app();
     let first = |app: &mut App| {
         let screen = draw(app, (80, 24));
-        screen.lines().next().unwrap().to_owned()
+        screen.lines().nth(1).unwrap().to_owned()
     };
     assert!(!first(&mut app).contains("only"));
     press(&mut app, "s");
     choose(&mut app, "#1 ");
     assert!(
-        first(&mut app).contains("  REC  only #1 \"ddnet\"  "),
+        first(&mut app).contains(" s only #1 \"ddnet\" "),
         "{}",
         first(&mut app)
     );
@@ -522,28 +556,24 @@ fn a_filter_of_a_recording_shows_notices_of_the_sessions_that_it_found() {
 
 #[test]
 fn the_first_line_gives_up_addresses_before_what_is_shown() {
-    let first = |columns: u16, filter: &str| {
-        let mut app = recorded();
-        app.messages.pick(Some(SessionId(1)));
-        app.set_filter(filter).unwrap();
+    let mut app = recorded();
+    let mut first = |columns: u16| {
         let screen = draw(&mut app, (columns, 10));
         screen.lines().next().unwrap().trim_matches('"').to_owned()
     };
-    let whole = first(100, "cl_say");
-    assert!(
-        whole.starts_with(" teetap  example.org  connect 127.0.0.1:8303  REC  only #1 "),
-        "{whole}"
-    );
-    assert!(whole.contains("  filter cl_say "), "{whole}");
-    let shorter = first(60, "cl_say");
-    assert!(
-        shorter.starts_with(" teetap  example.org  REC  only #1 "),
-        "{shorter}"
-    );
-    assert!(shorter.contains("  filter cl_say"), "{shorter}");
-    let shortest = first(45, "cl_say");
-    assert!(shortest.starts_with(" teetap  REC  only #1 "), "{shortest}");
-    assert!(shortest.contains("  filter cl_say"), "{shortest}");
+    for (columns, start) in [
+        (120, " REC teetap  example.org  connect 127.0.0.1:8303  "),
+        (92, " REC teetap  example.org  "),
+        (82, " REC example.org  "),
+        (80, " REC teetap  "),
+        (60, " REC "),
+    ] {
+        let line = first(columns);
+        assert!(
+            line.starts_with(start) && line.contains("▸1 m"),
+            "{columns}: {line}"
+        );
+    }
 }
 
 #[test]

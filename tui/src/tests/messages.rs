@@ -269,16 +269,78 @@ fn a_changed_message_shows_its_fields_and_bytes_before_and_after() {
     app.push(&rewritten());
     press(&mut app, "enter");
     insta::assert_snapshot!("changed", draw(&mut app, (80, 24)));
-    let changed = app
-        .detail
-        .contents
-        .lines
-        .iter()
-        .find(|line| line.weight == LineKind::Changed);
-    assert_eq!(changed.unwrap().value, "\"hello\" → \"goodbye\"");
+    // The new value is first.
+    let lines = app.detail.contents.lines.iter();
+    let mut lines = lines.skip_while(|line| line.weight != LineKind::Changed);
+    let mut next = || lines.next().map(|line| (&*line.name, &*line.value));
+    assert_eq!(next(), Some(("message", "\"goodbye\"")));
+    assert_eq!(next(), Some(("came as", "\"hello\"")));
     let screen = draw(&mut app, (200, 24));
-    let row = screen.lines().find(|line| line.contains(" cl_say ")).unwrap();
+    let row = screen
+        .lines()
+        .find(|line| line.contains("V     7 cl_say "))
+        .unwrap();
     assert!(row.contains(" all: hello → goodbye  edit"), "{row}");
+}
+
+/// Returns a cl_say with this text.
+fn said(text: &str) -> Arc<DecodedEvent> {
+    let received = datagram(&cl_say(text.as_bytes()));
+    let mut datagram = Datagram::new(
+        Dir::C2s,
+        Proto::V7,
+        Origin::Peer,
+        &received,
+        [&received[..]].into_iter(),
+    );
+    datagram.placed = [Placed::new(Some(Seq::new(7)), Action::Pass)].into();
+    let event = Event {
+        at: Time(1_000_000),
+        session: Some(SessionId(1)),
+        what: EventKind::Datagram(datagram),
+    };
+    Arc::new(Decoder::new(Registry::builtin()).decode(event))
+}
+
+#[test]
+fn a_long_value_is_read_to_its_end_and_stays_safe() {
+    let words: Vec<String> = (0..60).map(|number| format!("word{number}")).collect();
+    let plain = words.join(" ");
+    let hostile = format!(
+        "{}\u{202e}evil\u{1b}[2J{}",
+        "名".repeat(40),
+        "e\u{301}".repeat(90)
+    );
+    for (text, size) in [
+        (&plain, (80, 24)),
+        (&plain, (60, 16)),
+        (&plain, (120, 40)),
+        (&hostile, (80, 24)),
+    ] {
+        let mut app = blank();
+        app.push(&said(text));
+        draw(&mut app, size);
+        press(&mut app, "enter");
+        let first = draw(&mut app, size);
+        let mut seen = String::new();
+        for _ in 0..60 {
+            let screen = draw(&mut app, size);
+            assert!(!screen.contains(['\u{1b}', '\u{202e}']), "{screen}");
+            seen.push_str(&screen);
+            press(&mut app, "down");
+        }
+        if text == &plain {
+            assert!(first.contains("below ▾") || size == (120, 40), "{first}");
+            assert!(words.iter().all(|word| seen.contains(word.as_str())), "{seen}");
+        }
+        // The whole value is in the lines, also if it is wide or combines.
+        let lines = app.detail.contents.lines.iter();
+        let value: String = lines
+            .filter(|line| line.name == "message")
+            .map(|line| &*line.value)
+            .collect();
+        assert_eq!(value, format!("\"{}\"", teetap_wire::printable(text.as_bytes())));
+    }
 }
 
 #[test]

@@ -39,6 +39,7 @@ fn app() -> App {
 #[test]
 fn the_seed_is_shown_where_there_is_one() {
     let mut app = app();
+    press(&mut app, "6");
     assert!(draw(&mut app, (120, 30)).contains("  seed 42"));
     app.run.title.seed = None;
     assert!(!draw(&mut app, (120, 30)).contains("seed"));

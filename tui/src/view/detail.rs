@@ -19,6 +19,9 @@ use crate::{
     },
 };
 
+/// Columns of a line of 16 bytes: offset, bytes, and their text.
+pub(super) const WIDE_HEX: u16 = 5 + 16 * 3 + 16;
+
 /// Draws the title of a pane. Returns the area below it.
 pub(super) fn title(buffer: &mut Buffer, area: Rect, text: &str, focused: bool, theme: Theme) -> Rect {
     if let Some(row) = area.rows().next() {
@@ -42,14 +45,13 @@ pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         super::empty(buffer, inner, &["select a row of the list to see its fields"]);
         return inner;
     }
-    let top = app.detail.tree.fit(inner.height.into(), contents.lines.len());
+    let len = contents.lines.len();
+    let top = app.detail.tree.fit(inner.height.into(), len);
+    hidden(buffer, area, (top, inner.height.into(), len), theme);
     let selected = app.detail.tree.selected();
-    // Values are aligned if the names leave room.
-    let names = contents.lines.iter().filter(|line| !line.name.starts_with('!'));
-    let width = names.map(indented).max().unwrap_or(0).min(24);
     let lines = contents.lines.iter().enumerate().skip(top);
     for ((place, line), row) in lines.zip(inner.rows()) {
-        put(buffer, row, &tree_line(line, width, theme));
+        put(buffer, row, &tree_line(line, contents.names, theme));
         if selected == Some(place) && app.panes.focus != Pane::List {
             buffer.set_style(row, theme.selected(focused));
         }
@@ -57,9 +59,29 @@ pub(super) fn tree(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     inner
 }
 
-/// Returns the width of an indented name, in columns.
-fn indented(line: &TreeLine) -> usize {
-    2 * usize::from(line.depth) + line.name.chars().count()
+/// Draws the number of lines that are hidden above and below into the title of a pane.
+pub(super) fn hidden(
+    buffer: &mut Buffer,
+    area: Rect,
+    (top, height, len): (usize, usize, usize),
+    theme: Theme,
+) {
+    let below = len.saturating_sub(top + height);
+    let text = match (top, below) {
+        (0, 0) => return,
+        (_, 0) => format!(" {top} above ▴ "),
+        (0, _) => format!(" {below} below ▾ "),
+        _ => format!(" {top} ▴ {below} below ▾ "),
+    };
+    let line = Line::styled(text, theme.key());
+    let width = u16::try_from(line.width()).unwrap_or(0);
+    let place = Rect {
+        x: area.right().saturating_sub(width + 1).max(area.x),
+        width: width.min(area.width),
+        height: area.height.min(1),
+        ..area
+    };
+    put(buffer, place, &line);
 }
 
 fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
@@ -70,11 +92,16 @@ fn tree_line(line: &TreeLine, width: usize, theme: Theme) -> Line<'_> {
         LineKind::Warning => (theme.warning(), theme.warning()),
         LineKind::Note => (theme.quiet(), theme.quiet()),
     };
+    if line.is_more {
+        return Line::from(vec![
+            Span::raw(" ".repeat(width + 2)),
+            Span::styled(line.value.as_str(), value),
+        ]);
+    }
     let indent = 2 * usize::from(line.depth);
-    let pad = width.saturating_sub(indented(line));
+    let pad = width.saturating_sub(line.indented());
     // Sentences are not aligned.
-    let is_sentence = matches!(line.weight, LineKind::Warning | LineKind::Note);
-    let (pad, gap) = match (line.name.is_empty(), is_sentence) {
+    let (pad, gap) = match (line.name.is_empty(), line.is_sentence()) {
         (true, _) => (0, 0),
         (false, true) => (0, 1),
         (false, false) => (pad, 1),
@@ -103,27 +130,53 @@ pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         super::empty(buffer, inner, &["this row has no bytes"]);
         return inner;
     }
-    let columns = if inner.width >= 76 { 16 } else { 8 };
+    let columns = if inner.width >= WIDE_HEX { 16 } else { 8 };
     let selected = app.detail.range();
     app.detail.hex.columns(columns);
     let contents = &app.detail.contents;
-    let mut lines: Vec<Line<'_>> = hex_lines(contents, &contents.bytes, columns)
-        .into_iter()
-        .map(|(at, cells)| bytes_line(at, &cells, columns, contents, selected.as_ref(), theme))
-        .collect();
-    let own = lines.len();
-    if let Some(after) = &contents.after {
-        lines.push(Line::styled(" as sent", theme.title(false)));
-        let changed = difference(&contents.bytes, after);
-        for (at, cells) in hex_lines(contents, after, columns) {
-            lines.push(after_line(at, &cells, columns, &changed, theme));
-        }
-    }
+    let own = contents.bytes.len().div_ceil(columns);
+    let after = contents.after.as_deref().unwrap_or_default();
+    let title = usize::from(contents.after.is_some());
+    let total = own + title + after.len().div_ceil(columns);
+    let changed = difference(&contents.bytes, after);
     let cursor = app.detail.hex;
     let (row, column) = (cursor.lines.selected_of(own.max(1)).unwrap_or(0), cursor.column);
-    let top = app.detail.hex.lines.fit(inner.height.into(), own.max(1));
-    for (place, (line, area)) in lines.iter().skip(top).zip(inner.rows()).enumerate() {
-        put(buffer, area, line);
+    let height = usize::from(inner.height);
+    let top = app.detail.hex.lines.fit(height, own.max(1));
+    // With the last line of bytes all lines of the sent bytes are shown, if they fit.
+    let top = match row + 1 >= own && total > top + height {
+        true => row.min(total.saturating_sub(height)).max(top),
+        false => top,
+    };
+    hidden(buffer, area, (top, height, total), theme);
+    let contents = &app.detail.contents;
+    for (place, area) in (top..total).zip(inner.rows()) {
+        let line = match place.checked_sub(own) {
+            None => {
+                let cells = cells(contents, &contents.bytes, place * columns, columns);
+                bytes_line(
+                    place * columns,
+                    &cells,
+                    columns,
+                    contents,
+                    selected.as_ref(),
+                    theme,
+                )
+            }
+            Some(0) => Line::styled(" as sent", theme.title(false)),
+            Some(below) => {
+                let start = (below - 1) * columns;
+                after_line(
+                    start,
+                    &cells(contents, after, start, columns),
+                    columns,
+                    &changed,
+                    theme,
+                )
+            }
+        };
+        let place = place - top;
+        put(buffer, area, &line);
         if focused && place + top == row && own > 0 {
             let x = area.x + 5 + u16::try_from(3 * column).unwrap_or(0);
             let cell = Rect {
@@ -146,18 +199,15 @@ pub(super) fn hex(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     inner
 }
 
-/// Returns lines of bytes with their offsets. Secret bytes are `None`.
-fn hex_lines(contents: &Contents, bytes: &[u8], columns: usize) -> Vec<(usize, Vec<Option<u8>>)> {
+/// Returns the bytes of a line. Secret bytes are `None`.
+fn cells(contents: &Contents, bytes: &[u8], start: usize, columns: usize) -> Vec<Option<u8>> {
     let is_secret = |at: usize| contents.secret.iter().any(|range| range.contains(&at));
     // Changed bytes may have moved, so all of them are hidden if one is secret.
     let hides_all = !contents.secret.is_empty() && !std::ptr::eq(bytes, contents.bytes.as_slice());
-    let lines = bytes.chunks(columns).enumerate().map(|(line, chunk)| {
-        let start = line * columns;
-        let cells = chunk.iter().enumerate();
-        let cells = cells.map(|(at, byte)| Some(*byte).filter(|_| !hides_all && !is_secret(start + at)));
-        (start, cells.collect())
-    });
-    lines.collect()
+    let cells = bytes.iter().enumerate().skip(start).take(columns);
+    cells
+        .map(|(at, byte)| Some(*byte).filter(|_| !hides_all && !is_secret(at)))
+        .collect()
 }
 
 fn bytes_line<'a>(

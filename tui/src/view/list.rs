@@ -37,6 +37,9 @@ const MARKS: u16 = 3;
 /// Minimum lines for the sign that older rows were dropped.
 const LEAST: u16 = 4;
 
+/// Minimum lines of the list for the names of its columns.
+const HEADS: u16 = 6;
+
 /// Maximum lines for the counts of warnings.
 const LINTS: u16 = 3;
 
@@ -95,6 +98,7 @@ fn lints(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
 /// rows.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
     let area = lints(buffer, area, app);
+    let area = heads(buffer, area, app);
     let area = folds(buffer, area, app);
     let area = older(buffer, area, app);
     app.messages.fit(area.height.into());
@@ -136,6 +140,36 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         empty(buffer, below, &[&sentence]);
     }
     area
+}
+
+/// Draws the names of the columns. Returns the area below them.
+fn heads(buffer: &mut Buffer, area: Rect, app: &App) -> Rect {
+    if area.height < HEADS || app.run.meter.messages == 0 {
+        return area;
+    }
+    let time = match app.look.time {
+        TimeForm::Run => "run s",
+        TimeForm::Session => "session s",
+        TimeForm::Delta => "delta s",
+        TimeForm::Wall => "time UTC",
+    };
+    let width = match app.look.time {
+        TimeForm::Wall => wall(app.run.title.start, Time::ZERO).len(),
+        _ => seconds(Duration::ZERO).len().max(time.len()),
+    };
+    let names = padded("message", name_width(area.width));
+    let words = format!("{time:>width$} id  way f   seq {names} contents");
+    if let Some(row) = area.rows().next() {
+        let style = app.look.theme.quiet();
+        put(buffer, row, &Line::styled(words, style));
+        let marks = Rect {
+            x: area.right().saturating_sub(MARKS + 1),
+            width: MARKS + 1,
+            ..row
+        };
+        put(buffer, marks, &Line::styled(" did", style));
+    }
+    super::below(area, 1)
 }
 
 /// Draws a line above the oldest row if older rows exist or were dropped. Returns the area below it.

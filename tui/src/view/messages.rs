@@ -1,7 +1,7 @@
 //! The message view: the list, and the fields and bytes of the selected message.
 //!
-//! From 160 columns on the panes are side by side, from 120 on the list is on the left. On narrower screens the list is
-//! on top, and the other panes can be opened below it.
+//! From 192 columns on the panes are side by side, from 120 on the list is on the left with at least 80 columns. On
+//! narrower screens the list is on top, and the other panes can be opened below it.
 
 use ratatui::{
     buffer::Buffer,
@@ -14,8 +14,14 @@ use crate::app::{App, Pane};
 /// Minimum width for detail panes that are always shown.
 pub(super) const WIDE: u16 = 120;
 
-/// Minimum width for all panes side by side.
-const WIDEST: u16 = 160;
+/// Minimum columns of the list if it is beside the other panes: as many as on a screen of the usual size.
+const LIST: u16 = 80;
+
+/// Minimum columns of the fields on a screen with all panes side by side.
+const TREE: u16 = 40;
+
+/// Minimum width for all panes side by side, with 16 bytes in a line.
+const WIDEST: u16 = LIST + TREE + detail::WIDE_HEX + 3;
 
 /// Width of the byte pane: offset, 8 bytes and their text.
 const HEX: u16 = 40;
@@ -69,16 +75,20 @@ fn panes(area: Rect, app: &App) -> Vec<(Pane, Rect)> {
     };
     let [list, tree, hex] = match area.width {
         WIDEST.. => {
-            let first = split(area.width / 2, area.width);
+            let hex = detail::WIDE_HEX + 1;
+            let first = split(((area.width - hex) * 2 / 3).max(LIST), area.width);
             let columns = [
                 Constraint::Length(first),
                 Constraint::Min(0),
-                Constraint::Length(HEX),
+                Constraint::Length(hex),
             ];
             Layout::horizontal(columns).spacing(1).areas(area)
         }
         WIDE..WIDEST => {
-            let first = split(area.width * 3 / 5, area.width);
+            // The bytes get lines of 16 if the list keeps its columns.
+            let beside = area.width.saturating_sub(detail::WIDE_HEX + 1);
+            let usual = (area.width * 3 / 5).max(LIST);
+            let first = split(if beside >= LIST { usual.min(beside) } else { usual }, area.width);
             let [list, right] = Layout::horizontal([Constraint::Length(first), Constraint::Min(0)])
                 .spacing(1)
                 .areas(area);

@@ -7,7 +7,7 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::{popup, put};
+use super::{hints::short, popup, put};
 use crate::app::{
     App,
     prompt::{Prompt, Purpose},
@@ -88,11 +88,15 @@ pub(super) fn end_of(text: &str, room: usize) -> &str {
 fn above(buffer: &mut Buffer, area: Rect, line: Rect, app: &App, prompt: &Prompt) {
     let theme = app.look.theme;
     let mut lines: Vec<Line<'_>> = Vec::new();
+    let mut answer = String::new();
     if let Some((_, why)) = &app.dialog.status {
-        lines.push(Line::styled(format!(" {why}"), theme.warning()));
+        answer = why.clone();
     } else if let Some(why) = &prompt.error {
-        lines.push(Line::styled(format!(" {why}"), theme.warning()));
+        answer = why.to_string();
     }
+    let answer = short(&answer, usize::from(area.width).saturating_sub(2));
+    let answer = answer.iter().filter(|line| !line.is_empty());
+    lines.extend(answer.map(|line| Line::styled(format!(" {line}"), theme.warning())));
     let words = &prompt.candidates.words;
     let chosen = prompt.chosen.unwrap_or(0);
     let from = (chosen + 1).saturating_sub(SHOWN);
