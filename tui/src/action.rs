@@ -136,7 +136,7 @@ actions! {
     Intercept     "intercept"      ROWS ["p"]                  "pause"   "Pause what passes the filter, or stop that";
     Release       "release"        ROWS ["a"]                  "release"        "Release the selected held message";
     ReleaseAll    "release-all"    ROWS ["A"]                  "all"        "Release all held messages";
-    Edit          "edit"           ROWS ["e"]                  "edit"        "Edit the fields of the selected held message";
+    Edit          "edit"           ROWS ["e"]                  "edit"        "Edit a held message, or a copy of this one";
     DropHeld      "drop"           ROWS ["d"]                  "drop"        "Drop the selected held message";
     RuleFromRow   "rule-from-row"  ROWS ["x"]                  "rule"    "Make a rule for messages like this one";
     Inject        "inject"         ROWS ["i"]                  "inject"  "Inject a message, once or at an interval";

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use crossterm::event::KeyCode;
 use teetap_inspect::{DecodedHeld, expect::expected};
 use teetap_proxy::session::{HeldMessage, SessionId};
 use teetap_rules::{
@@ -11,11 +12,12 @@ use teetap_rules::{
     syntax::{Expr, Kind},
 };
 use teetap_wire::{
-    Dir,
+    Dir, Proto,
     def::{self, Def, Record, Records, Registry, Secrets, Source, Value},
 };
 
 use super::{cursor::Cursor, editor::Editor, filter::SyntaxError};
+use crate::keymap::KeyPress;
 
 /// Text shown for a secret that the user has not typed.
 const HIDDEN: &str = "•••";
@@ -25,9 +27,32 @@ const HIDDEN: &str = "•••";
 pub(crate) enum Target {
     /// Edit a held message.
     Edit(Box<HeldMessage>),
-    /// Send a new message in this direction and session.
-    Inject(Dir, Option<SessionId>),
+    /// Send a new message in this direction.
+    Inject(Dir),
+    /// Send a changed copy of a message that was seen.
+    Row(Box<SeenMessage>),
 }
+
+/// A message that was seen in a session.
+#[derive(Clone, Debug)]
+pub(crate) struct SeenMessage {
+    /// The session.
+    pub(crate) session: SessionId,
+    /// The direction.
+    pub(crate) dir: Dir,
+    /// The protocol of the session.
+    pub(crate) proto: Proto,
+    /// True if the message is vital.
+    pub(crate) vital: bool,
+    /// Message id and fields.
+    pub(crate) data: Vec<u8>,
+}
+
+/// Name of the field with the session of a new message.
+const SESSION: &str = "session";
+
+/// Maximum number of changes that can be undone.
+const UNDONE: usize = 100;
 
 /// The reason why the message of a form cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +63,9 @@ pub(crate) enum FormError {
     /// The held message cannot be changed in this way.
     #[error(transparent)]
     Edit(#[from] DraftError),
+    /// The field of the session is not a number.
+    #[error("write the number of a session, such as 1")]
+    Session,
     /// The bytes of a message that is no longer held cannot be built.
     #[error("the message cannot be built")]
     Late,
@@ -57,6 +85,8 @@ pub(crate) struct FormField {
     pub(crate) hint: String,
     /// Names of values.
     pub(crate) words: Vec<String>,
+    /// Text that was typed before the first completion; `None` if another key was pressed since.
+    stem: Option<String>,
 }
 
 /// A form while it is open.
@@ -76,6 +106,10 @@ pub(crate) struct MessageForm {
     pub(crate) every: Option<Duration>,
     /// True if the message is no longer held, so that it will be sent as a new one.
     pub(crate) is_late: bool,
+    /// True if the last key was Esc, so that the next one discards the changes.
+    pub(crate) is_leaving: bool,
+    /// Values before the last changes, each with the place of its field and whether it was typed over.
+    undo: Vec<(usize, String, bool)>,
 }
 
 impl FormField {
@@ -91,6 +125,26 @@ impl FormField {
             hint: expected(field)
                 .unwrap_or_else(|| if field.is_text() { "text" } else { "number" }.to_owned()),
             words,
+            stem: None,
+        }
+    }
+
+    /// Returns the field of the session: the given one of these.
+    fn session(session: Option<SessionId>, online: &[SessionId]) -> Self {
+        let value = session.map_or(String::new(), |session| session.0.to_string());
+        let words: Vec<String> = online.iter().map(|session| session.0.to_string()).collect();
+        let hint = match words.is_empty() {
+            true => "no session is online".to_owned(),
+            false => format!("online: {}", words.join(", ")),
+        };
+        Self {
+            name: SESSION.to_owned(),
+            editor: Editor::new(value.clone()),
+            before: value,
+            is_text: false,
+            hint,
+            words,
+            stem: None,
         }
     }
 
@@ -100,21 +154,33 @@ impl FormField {
         self.editor.text() != self.before
     }
 
-    /// Replaces the value by its next or previous name.
-    pub(crate) fn next_word(&mut self, forward: bool) {
-        let count = self.words.len();
-        if count == 0 {
-            return;
+    /// Completes the typed value by the next or previous name that begins with it, or contains it.
+    fn next_word(&mut self, forward: bool) {
+        let is_name = self.words.iter().any(|word| word == self.editor.text());
+        let stem = self.stem.take().unwrap_or_else(|| match is_name {
+            true => String::new(),
+            false => self.editor.text().to_lowercase(),
+        });
+        let begins = |word: &&String| word.to_lowercase().starts_with(&stem);
+        let contains = |word: &&String| word.to_lowercase().contains(&stem);
+        let mut words: Vec<&String> = self.words.iter().filter(begins).collect();
+        if words.is_empty() {
+            words = self.words.iter().filter(contains).collect();
         }
-        let at = self.words.iter().position(|word| word == self.editor.text());
+        if words.is_empty() && self.editor.text().parse::<i64>().is_ok() {
+            words = self.words.iter().collect();
+        }
+        let count = words.len();
+        let at = words.iter().position(|word| *word == self.editor.text());
         let next = match (at, forward) {
             (None, _) => 0,
             (Some(at), true) => (at + 1) % count,
             (Some(at), false) => (at + count - 1) % count,
         };
-        if let Some(word) = self.words.get(next) {
-            self.editor = Editor::new(word.clone());
+        if let Some(word) = words.get(next) {
+            self.editor = Editor::new((*word).clone());
         }
+        self.stem = Some(stem);
     }
 
     fn written(&self) -> String {
@@ -136,6 +202,18 @@ pub(crate) fn quoted(text: &str) -> String {
 fn simple(def: &Def) -> impl Iterator<Item = (u16, &def::Field)> {
     def.parts(None)
         .filter(|(_, field)| (field.is_number() || field.is_text()) && !field.is_list())
+}
+
+/// Returns the default value of a field.
+fn default(field: &def::Field) -> String {
+    match (&field.default, field.is_text()) {
+        (Some(def::Default::Int(value)), _) => value.to_string(),
+        (Some(def::Default::Text(text)), _) => text.to_string(),
+        (None, true) => String::new(),
+        (None, false) => 0
+            .clamp(field.bounds.min, field.bounds.max.max(field.bounds.min))
+            .to_string(),
+    }
 }
 
 /// Returns the value of a field in the form in which a person types it; `None` if it is neither a number nor UTF-8
@@ -189,27 +267,62 @@ impl MessageForm {
         Some(Self::new(target, held.name.clone(), fields.collect(), registry))
     }
 
-    /// Returns a form for a new message with its default values.
+    /// Returns a form for a new message with the values of `newest`, or with default values.
     #[must_use]
     pub(crate) fn inject(
         dir: Dir,
         def: &Def,
-        session: Option<SessionId>,
+        newest: Option<(Records<'_>, &[u8])>,
+        (session, online): (Option<SessionId>, &[SessionId]),
         registry: &'static Registry,
     ) -> Self {
-        let fields = simple(def).map(|(_, field)| {
-            let default = match (&field.default, field.is_text()) {
-                (Some(def::Default::Int(value)), _) => value.to_string(),
-                (Some(def::Default::Text(text)), _) => text.to_string(),
-                (None, true) => String::new(),
-                (None, false) => 0
-                    .clamp(field.bounds.min, field.bounds.max.max(field.bounds.min))
-                    .to_string(),
-            };
-            FormField::new(field, default)
+        let fields = simple(def).map(|(number, field)| {
+            let seen = newest.and_then(|(records, data)| {
+                let source = Source::Bytes(data);
+                let record = records.parts(None).find(|record| record.field == number)?;
+                // A secret is never sent again without being typed.
+                let is_secret = records.secret(def, record, source).is_some();
+                typed(def, record, source).filter(|_| !is_secret)
+            });
+            FormField::new(field, seen.unwrap_or_else(|| default(field)))
         });
-        let target = Target::Inject(dir, session);
-        Self::new(target, def.name.to_string(), fields.collect(), registry)
+        let fields = fields.chain([FormField::session(session, online)]);
+        Self::new(
+            Target::Inject(dir),
+            def.name.to_string(),
+            fields.collect(),
+            registry,
+        )
+    }
+
+    /// Returns a form for a changed copy of a message that was seen.
+    #[must_use]
+    pub(crate) fn again(
+        seen: SeenMessage,
+        def: &Def,
+        records: Records<'_>,
+        online: &[SessionId],
+        secrets: Secrets,
+        registry: &'static Registry,
+    ) -> Self {
+        let source = Source::Bytes(&seen.data);
+        let fields = simple(def).filter_map(|(number, field)| {
+            let record = records.parts(None).find(|record| record.field == number)?;
+            let is_secret = secrets == Secrets::Hide && records.secret(def, record, source).is_some();
+            let value = match is_secret {
+                true => HIDDEN.to_owned(),
+                false => typed(def, record, source)?,
+            };
+            Some(FormField::new(field, value))
+        });
+        let fields = fields.chain([FormField::session(Some(seen.session), online)]);
+        let fields = fields.collect();
+        Self::new(
+            Target::Row(Box::new(seen)),
+            def.name.to_string(),
+            fields,
+            registry,
+        )
     }
 
     fn new(target: Target, message: String, fields: Vec<FormField>, registry: &'static Registry) -> Self {
@@ -221,6 +334,8 @@ impl MessageForm {
             error: None,
             every: None,
             is_late: false,
+            is_leaving: false,
+            undo: Vec::new(),
         };
         form.cursor.set_len(form.fields.len());
         form.check(registry);
@@ -230,37 +345,115 @@ impl MessageForm {
     /// Returns the message in the syntax of rules; of a held message, only the changed fields.
     #[must_use]
     pub(crate) fn text(&self) -> String {
-        let parts = self.fields.iter().filter(|field| match self.target {
-            Target::Edit(_) => field.is_changed(),
+        let fields = self.fields.iter().filter(|field| !self.is_session(field));
+        let parts = fields.filter(|field| match self.target {
+            Target::Edit(_) | Target::Row(_) => field.is_changed(),
             // A field without a value has its default.
-            Target::Inject(..) => field.is_text || !field.editor.text().trim().is_empty(),
+            Target::Inject(_) => field.is_text || !field.editor.text().trim().is_empty(),
         });
         let parts: Vec<String> = parts
             .map(|field| format!("{}: {}", field.name, field.written()))
             .collect();
         let message = format!("{}{{{}}}", self.message, parts.join(", "));
         match self.target {
-            Target::Edit(_) => message,
-            Target::Inject(dir, _) => format!("{dir} {message}"),
+            Target::Edit(_) | Target::Row(_) => message,
+            Target::Inject(dir) => format!("{dir} {message}"),
         }
     }
 
-    /// Returns the changed bytes of a message that is no longer held, for sending as a new message.
+    /// Returns the changed bytes of a message that was seen or is no longer held, for sending as a new message.
     ///
     /// # Errors
-    /// The bytes cannot be built, or the form is not about a held message.
+    /// The bytes cannot be built, or the form is about a new message.
     pub(crate) fn late(&self, registry: &'static Registry) -> Result<Made, FormError> {
-        let Target::Edit(held) = &self.target else {
-            return Err(FormError::Late);
+        let (proto, dir, vital, data) = match &self.target {
+            Target::Edit(held) => (held.proto, held.dir, held.vital, &*held.data),
+            Target::Row(seen) => (seen.proto, seen.dir, seen.vital, &*seen.data),
+            Target::Inject(_) => return Err(FormError::Late),
         };
         let (draft, _) = Draft::edit(&self.text(), registry).map_err(|_| FormError::Late)?;
-        let data = draft.edited(held.proto, held.dir, &held.data);
+        let data = draft.edited(proto, dir, data);
         Ok(Made {
-            dir: held.dir,
-            vital: held.vital,
+            dir,
+            vital,
             data: data.map_err(|_| FormError::Late)?,
             rule: None,
         })
+    }
+
+    /// Returns true for the field of the session.
+    fn is_session(&self, field: &FormField) -> bool {
+        let last = self.fields.last();
+        !matches!(self.target, Target::Edit(_)) && last.is_some_and(|last| std::ptr::eq(last, field))
+    }
+
+    /// Returns the session in its field; `None` if there is none.
+    #[must_use]
+    pub(crate) fn session(&self) -> Option<SessionId> {
+        let field = self.fields.last().filter(|field| self.is_session(field))?;
+        let text = field.editor.text().trim().trim_start_matches('#');
+        text.parse().ok().map(SessionId)
+    }
+
+    /// Returns true if a value was changed.
+    #[must_use]
+    pub(crate) fn is_changed(&self) -> bool {
+        self.fields.iter().any(FormField::is_changed)
+    }
+
+    /// Handles a key in the selected field.
+    pub(crate) fn key(&mut self, key: KeyPress) {
+        let forward = match key.code() {
+            KeyCode::Tab => Some(true),
+            KeyCode::BackTab => Some(false),
+            _ => None,
+        };
+        self.change(key.typed().is_some(), |field| match forward {
+            Some(forward) => field.next_word(forward),
+            None => {
+                field.stem = None;
+                field.editor.key(key);
+            }
+        });
+    }
+
+    /// Inserts a pasted text in the selected field.
+    pub(crate) fn paste(&mut self, text: &str) {
+        self.change(false, |field| field.editor.insert(text));
+    }
+
+    /// Changes the selected field, and remembers the value before. Characters typed one after the other are one change.
+    fn change(&mut self, is_typed: bool, change: impl FnOnce(&mut FormField)) {
+        let Some(place) = self.cursor.selected_of(self.fields.len()) else {
+            return;
+        };
+        let Some(field) = self.fields.get_mut(place) else {
+            return;
+        };
+        let before = field.editor.text().to_owned();
+        change(field);
+        let goes_on = self
+            .undo
+            .last()
+            .is_some_and(|(last, _, was_typed)| is_typed && *was_typed && *last == place);
+        if field.editor.text() != before && !goes_on {
+            self.undo.push((place, before, is_typed));
+            if self.undo.len() > UNDONE {
+                self.undo.remove(0);
+            }
+        }
+    }
+
+    /// Undoes the last change, and selects its field.
+    pub(crate) fn undo(&mut self) {
+        let Some((place, before, _)) = self.undo.pop() else {
+            return;
+        };
+        if let Some(field) = self.fields.get_mut(place) {
+            field.editor = Editor::new(before);
+            field.stem = None;
+            self.cursor.select(place);
+        }
     }
 
     /// Checks the current message and sets the error.
@@ -275,16 +468,19 @@ impl MessageForm {
                 let (draft, _) = Draft::edit(&text, registry).map_err(SyntaxError::from)?;
                 draft.edited(held.proto, held.dir, &held.data)?;
             }
-            Target::Inject(..) => {
+            Target::Row(seen) => {
+                let (draft, _) = Draft::edit(&text, registry).map_err(SyntaxError::from)?;
+                draft.edited(seen.proto, seen.dir, &seen.data)?;
+            }
+            Target::Inject(_) => {
                 Draft::inject(&text, registry).map_err(SyntaxError::from)?;
             }
         }
+        let session = self.fields.last().filter(|field| self.is_session(field));
+        let is_named = session.is_some_and(|field| !field.editor.text().trim().is_empty());
+        if is_named && self.session().is_none() {
+            return Err(FormError::Session);
+        }
         Ok(())
-    }
-
-    /// Returns the selected field.
-    pub(crate) fn field(&mut self) -> Option<&mut FormField> {
-        let place = self.cursor.selected_of(self.fields.len())?;
-        self.fields.get_mut(place)
     }
 }

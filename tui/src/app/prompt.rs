@@ -60,6 +60,10 @@ pub(crate) struct Prompt {
     pub(crate) candidates: Candidates,
     /// Index of the candidate chosen last.
     pub(crate) chosen: Option<usize>,
+    /// True until the first key if the line has a text, which the first typed character replaces.
+    pub(crate) is_fresh: bool,
+    /// True if the page about the language is shown above the line.
+    pub(crate) has_guide: bool,
     /// History line that is shown, counted from the newest.
     recalled: Option<usize>,
     /// Line that was typed before a history line was shown.
@@ -98,6 +102,18 @@ pub(crate) struct Histories {
 
 impl Histories {
     /// Returns the history for a purpose.
+    pub(crate) const fn lines(&self, purpose: &Purpose) -> &LineHistory {
+        match purpose {
+            Purpose::Command | Purpose::Save(_) => &self.commands,
+            Purpose::Filter => &self.filters,
+            Purpose::Search => &self.searches,
+            Purpose::Rule(_) => &self.rules,
+            Purpose::Value { .. } => &self.values,
+            Purpose::Inject => &self.messages,
+        }
+    }
+
+    /// Returns the history for a purpose, to add a line.
     pub(crate) const fn for_purpose(&mut self, purpose: &Purpose) -> &mut LineHistory {
         match purpose {
             Purpose::Command | Purpose::Save(_) => &mut self.commands,
@@ -140,6 +156,8 @@ impl Prompt {
             error: None,
             candidates: Candidates::default(),
             chosen: None,
+            is_fresh: false,
+            has_guide: false,
             recalled: None,
             draft: String::new(),
         }

@@ -44,7 +44,7 @@ pub(super) fn events(name: &str) -> Vec<Arc<DecodedEvent>> {
 }
 
 /// Returns a screen with a recorded session of 0.7.
-pub(super) fn recorded() -> App {
+pub(crate) fn recorded() -> App {
     replayed("tw07-session")
 }
 

@@ -2,7 +2,8 @@
 
 mod actions;
 mod colours;
-mod feed;
+pub(crate) mod feed;
+mod forms;
 mod held;
 mod keys;
 mod ladder;

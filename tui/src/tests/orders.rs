@@ -63,7 +63,7 @@ fn the_form_of_a_new_message_is_that_of_the_session() {
         panic!("{:?}", app.dialog.status)
     };
     let names: Vec<&str> = form.fields.iter().map(|field| &*field.name).collect();
-    assert_eq!(names, ["mode", "client_id", "target_id", "message"]);
+    assert_eq!(names, ["mode", "client_id", "target_id", "message", "session"]);
     press(&mut app, "esc i");
     type_text(&mut app, "c2s sv_chat");
     press(&mut app, "enter");

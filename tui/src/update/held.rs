@@ -4,7 +4,7 @@ use teetap_inspect::control::{Command, HeldPlace, RuleCommand};
 use teetap_proxy::session::HeldMessage;
 
 use super::Refused;
-use crate::app::{App, Overlay, filter::Filtering, form::MessageForm, rules::INTERCEPT};
+use crate::app::{App, Overlay, Pane, filter::Filtering, form::MessageForm, rules::INTERCEPT};
 
 /// The reason why no message is held, changed or released.
 #[derive(Debug, thiserror::Error)]
@@ -64,9 +64,11 @@ pub(super) fn drop_held(app: &mut App) -> Result<(), Refused> {
     Ok(app.ask(Command::Drop(place))?)
 }
 
-/// Opens the form of the selected message.
-pub(super) fn edit(app: &mut App) -> Result<(), HeldError> {
-    selected(app)?;
+/// Opens the form of the selected held message; without one, or in the detail panes, that of the selected row.
+pub(super) fn edit(app: &mut App) -> Result<(), Refused> {
+    if app.queue.list.is_empty() || matches!(app.panes.focus, Pane::Tree | Pane::Hex) {
+        return Ok(super::send::edit_selected(app)?);
+    }
     let held = app.queue.selected();
     let form = held.and_then(|held| MessageForm::edit(held, app.look.style.secrets, app.registry));
     let form = form.ok_or(HeldError::Unknown)?;

@@ -3,14 +3,15 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use teetap_inspect::control::{Command, Edit, HeldPlace, Inject, RuleCommand};
-use teetap_rules::{Draft, Filter, Program, completions};
+use teetap_rules::{Draft, Filter, Program};
 
-use super::{Refused, choose::choose, command::carry_out, find, send, update};
+use super::{Refused, choose::choose, command::carry_out, complete, find, send, update};
 use crate::{
     Action,
     app::{
         App, Overlay, Pane,
         cursor::Moves as _,
+        editor::Editor,
         filter::SyntaxError,
         form::{MessageForm, Target},
         help::Help,
@@ -71,6 +72,9 @@ pub(crate) fn paste(app: &mut App, text: &str) {
     app.terminal.changed = true;
     match app.dialog.overlay.take() {
         Some(Overlay::Prompt(mut prompt)) => {
+            if std::mem::take(&mut prompt.is_fresh) {
+                prompt.editor = Editor::default();
+            }
             prompt.editor.insert(text);
             check(app, &mut prompt);
             app.dialog.overlay = Some(Overlay::Prompt(prompt));
@@ -80,9 +84,7 @@ pub(crate) fn paste(app: &mut App, text: &str) {
             app.dialog.overlay = Some(Overlay::Help(help));
         }
         Some(Overlay::Form(mut form)) => {
-            if let Some(field) = form.field() {
-                field.editor.insert(text);
-            }
+            form.paste(text);
             form.check(app.registry);
             app.dialog.overlay = Some(Overlay::Form(form));
         }
@@ -94,21 +96,23 @@ pub(crate) fn paste(app: &mut App, text: &str) {
 }
 
 fn in_form(app: &mut App, mut form: MessageForm, key: KeyPress) {
+    let was_leaving = std::mem::take(&mut form.is_leaving);
     match key.code() {
-        KeyCode::Esc => return,
+        KeyCode::Esc if was_leaving || !form.is_changed() => return,
+        KeyCode::Esc => {
+            form.is_leaving = true;
+            app.dialog
+                .say("esc again discards what you typed; another key keeps it");
+        }
         KeyCode::Enter => return submit(app, form),
         KeyCode::Down => form.cursor.down(1),
         KeyCode::Up => form.cursor.up(1),
-        code => {
-            if let Some(field) = form.field() {
-                match code {
-                    KeyCode::Tab => field.next_word(true),
-                    KeyCode::BackTab => field.next_word(false),
-                    _ => {
-                        field.editor.key(key);
-                    }
-                }
-            }
+        _ if key.control() == Some('r') => {
+            form.undo();
+            form.check(app.registry);
+        }
+        _ => {
+            form.key(key);
             form.check(app.registry);
         }
     }
@@ -133,9 +137,14 @@ fn submit(app: &mut App, form: MessageForm) {
             app.ask(Command::Edit(Edit::text(place, &text)))
                 .map_err(Refused::from)
         }
-        Target::Inject(_, session) => {
+        Target::Row(row) => {
+            let session = form.session().unwrap_or(row.session);
+            let message = form.late(app.registry).map_err(Refused::from);
+            message.and_then(|message| Ok(app.ask(Command::Inject(Inject::bytes(session, &message)))?))
+        }
+        Target::Inject(_) => {
             app.dialog.histories.messages.push(&text);
-            send::send(app, *session, &text, form.every).map_err(Refused::from)
+            send::send(app, form.session(), &text, form.every).map_err(Refused::from)
         }
     };
     match result {
@@ -204,7 +213,17 @@ fn name(row: &str) -> String {
 }
 
 fn in_prompt(app: &mut App, mut prompt: Prompt, key: KeyPress) {
+    let is_guide = key.code() == KeyCode::F(1) || key.control() == Some('g');
+    let is_closed = std::mem::take(&mut prompt.has_guide);
+    if is_guide && matches!(prompt.purpose, Purpose::Filter | Purpose::Rule(_)) {
+        prompt.has_guide = !is_closed;
+        app.dialog.overlay = Some(Overlay::Prompt(prompt));
+        return;
+    }
+    let is_fresh = std::mem::take(&mut prompt.is_fresh);
     match key.code() {
+        // Only the page about the language is closed.
+        KeyCode::Esc if is_closed => {}
         KeyCode::Esc => return,
         KeyCode::Enter => return enter(app, prompt),
         code @ (KeyCode::Tab | KeyCode::BackTab) => {
@@ -218,6 +237,9 @@ fn in_prompt(app: &mut App, mut prompt: Prompt, key: KeyPress) {
         }
         KeyCode::Backspace if prompt.editor.text().is_empty() => return,
         _ => {
+            if is_fresh && key.typed().is_some() {
+                prompt.editor = Editor::default();
+            }
             if prompt.editor.key(key).is_some() {
                 check(app, &mut prompt);
             }
@@ -258,16 +280,7 @@ pub(super) fn check(app: &App, prompt: &mut Prompt) {
         Purpose::Command => command::candidates(before),
         Purpose::Search | Purpose::Save(_) | Purpose::Value { .. } => Candidates::default(),
         Purpose::Inject => send::candidates(before, registry),
-        Purpose::Filter | Purpose::Rule(_) => {
-            let is_rule = matches!(prompt.purpose, Purpose::Rule(_));
-            let (len, words) = completions(before, is_rule, registry);
-            // Without a letter there would be too many candidates.
-            let words = words.into_iter().filter(|_| len > 0);
-            Candidates {
-                len,
-                words: words.map(|(word, what)| (word, what.to_owned())).collect(),
-            }
-        }
+        Purpose::Filter | Purpose::Rule(_) => complete::candidates(app, &prompt.purpose, before),
     };
 }
 

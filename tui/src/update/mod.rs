@@ -2,6 +2,7 @@
 
 mod choose;
 mod command;
+mod complete;
 mod find;
 mod held;
 mod key;
@@ -193,6 +194,7 @@ fn order(app: &mut App, action: Action) -> Result<(), Refused> {
 /// Opens a prompt with a text.
 fn open(app: &mut App, purpose: Purpose, text: &str) {
     let mut prompt = Prompt::new(purpose, text);
+    prompt.is_fresh = prompt.purpose == Purpose::Filter && !text.is_empty();
     key::check(app, &mut prompt);
     app.dialog.overlay = Some(Overlay::Prompt(prompt));
 }

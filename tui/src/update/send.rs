@@ -12,7 +12,7 @@ use teetap_proxy::session::{EventKind, SessionId, State};
 use teetap_rules::{Made, class_of, is_word};
 use teetap_wire::{
     Dir, Proto,
-    def::{Class, Def, Dialect, Registry, Secrets, Source},
+    def::{Class, Def, Dialect, Records, Registry, Secrets, Source},
 };
 
 use super::{Refused, open, session::shown};
@@ -20,7 +20,7 @@ use crate::{
     app::{
         App, Overlay, Pane,
         contents::LineKind,
-        form::{MessageForm, message_text, quoted},
+        form::{MessageForm, SeenMessage, message_text, quoted},
         history::Row,
         menu::{Choice, Menu, Saved},
         prompt::{Candidates, Purpose},
@@ -94,11 +94,73 @@ pub(super) fn inject(app: &mut App, text: &str) -> Result<(), Refused> {
             name: name.to_owned(),
             dir,
         })?;
-        let form = MessageForm::inject(dir, def, session, app.registry);
-        app.dialog.overlay = Some(Overlay::Form(MessageForm { every, ..form }));
+        let newest = newest(app, dir, def, session);
+        let online = online(app);
+        let mut form = MessageForm::inject(dir, def, newest, (session, &online), app.registry);
+        form.every = every;
+        app.dialog.overlay = Some(Overlay::Form(form));
         return Ok(());
     }
     Ok(send(app, session, text, every)?)
+}
+
+/// Returns the sessions that are online.
+fn online(app: &App) -> Vec<SessionId> {
+    let sessions = app.sessions.follow.sessions();
+    let online = sessions.filter(|(_, followed)| followed.state == State::Online);
+    online.map(|(session, _)| session).collect()
+}
+
+/// Returns the newest message of a type in this direction, of this session if one is given.
+fn newest<'a>(
+    app: &'a App,
+    dir: Dir,
+    def: &Def,
+    session: Option<SessionId>,
+) -> Option<(Records<'a>, &'a [u8])> {
+    let history = &app.messages.history;
+    let mut rows = history.numbers().rev().filter_map(|number| history.get(number));
+    rows.find_map(|row| {
+        let (reading, message) = row.message()?;
+        let is_own = session.is_none() || row.session() == session;
+        let is_same = message.def.is_some_and(|known| std::ptr::eq(known, def));
+        let EventKind::Datagram(datagram) = &row.event()?.event.what else {
+            return None;
+        };
+        let is_whole = reading.records(message).parts(None).count() == def.parts(None).count();
+        (is_own && is_same && is_whole && datagram.dir == dir)
+            .then(|| (reading.records(message), reading.data(message)))
+    })
+}
+
+/// Opens the form of the selected message, whose changed copy is sent.
+pub(super) fn edit_selected(app: &mut App) -> Result<(), SendError> {
+    let (reading, message, dir, session) = selected(app)?;
+    let def = message.def.ok_or(SendError::NotSendable)?;
+    let row = app.messages.row().and_then(Row::event);
+    let proto = row.and_then(|decoded| match &decoded.event.what {
+        EventKind::Datagram(datagram) => Some(datagram.proto),
+        _ => None,
+    });
+    let seen = SeenMessage {
+        session,
+        dir,
+        proto: proto.ok_or(SendError::NotSendable)?,
+        vital: message.transport.vital,
+        data: reading.data(message).to_vec(),
+    };
+    let online = online(app);
+    let secrets = app.look.style.secrets;
+    let form = MessageForm::again(
+        seen,
+        def,
+        reading.records(message),
+        &online,
+        secrets,
+        app.registry,
+    );
+    app.dialog.overlay = Some(Overlay::Form(form));
+    Ok(())
 }
 
 /// Sends a message, once or repeatedly.
@@ -197,7 +259,7 @@ pub(super) fn resend_selected(app: &mut App) -> Result<(), Refused> {
 }
 
 /// Returns a condition that the selected message matches. Includes the value of the selected field.
-fn condition(app: &App) -> Result<String, SendError> {
+pub(super) fn condition(app: &App) -> Result<String, SendError> {
     let (reading, message) = app
         .messages
         .row()

@@ -31,7 +31,8 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Messag
             };
             format!("edit held {} {}{left}", held.held.0, form.message)
         }
-        Target::Inject(dir, _) => {
+        Target::Row(seen) => format!("edit a copy of {} and send it {}", form.message, seen.dir),
+        Target::Inject(dir) => {
             let every = form
                 .every
                 .map_or(String::new(), |every| format!(" every {every:?}"));
@@ -39,7 +40,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Messag
         }
     };
     let len = form.fields.len();
-    let height = u16::try_from(len + 3).unwrap_or(u16::MAX).min(area.height);
+    let height = u16::try_from(len + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect {
         y: area.bottom() - height,
         height,
@@ -48,17 +49,13 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, form: &mut Messag
     let inner = popup(buffer, area, &title, theme.title(true));
     let mut rows = inner.rows().rev();
     if let Some(row) = rows.next() {
-        let keys = " Enter accepts, Esc cancels, tab types the names of values";
-        put(buffer, row, &Line::styled(keys, theme.quiet()));
-    }
-    if let Some(row) = rows.next() {
         let line = match &form.error {
             Some(why) => Line::styled(format!(" {why}"), theme.warning()),
             None => Line::styled(format!(" {}", form.text()), theme.good()),
         };
         put(buffer, row, &line);
     }
-    let height = usize::from(inner.height.saturating_sub(2));
+    let height = usize::from(inner.height.saturating_sub(1));
     let top = form.cursor.fit(height, len);
     let selected = form.cursor.selected();
     let names = form

@@ -229,7 +229,7 @@ fn overlaid(overlay: &Overlay) -> Vec<Hint> {
         ],
         Overlay::Form(form) => {
             let enter = match form.target {
-                Target::Edit(_) if !form.is_late => ("enter", "accept"),
+                Target::Edit(_) if !form.is_late => ("enter", "change it"),
                 _ => ("enter", "send"),
             };
             return [

@@ -40,10 +40,15 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
     // A line that is wider than the screen is scrolled.
     let room = usize::from(line.width).saturating_sub(Line::raw(lead).width() + 2);
     let shown = end_of(before, room);
+    // The first typed character replaces a fresh text.
+    let style = match prompt.is_fresh {
+        true => app.look.theme.selected(true),
+        false => Style::new(),
+    };
     let typed = Line::from(vec![
         Span::styled(lead, app.look.theme.key()),
-        Span::raw(shown.to_owned()),
-        Span::raw(after.to_owned()),
+        Span::styled(shown.to_owned(), style),
+        Span::styled(after.to_owned(), style),
     ]);
     put(buffer, line, &typed);
     let hidden = before.len() - shown.len();
@@ -62,7 +67,11 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, prompt: &Prompt) 
         };
         buffer.set_style(wrong, app.look.theme.selected(true));
     }
-    above(buffer, area, line, app, prompt);
+    if prompt.has_guide {
+        guide(buffer, area, line, app, &prompt.purpose);
+    } else {
+        above(buffer, area, line, app, prompt);
+    }
     let column = Line::raw(format!("{lead}{shown}")).width();
     let column = u16::try_from(column)
         .unwrap_or(0)
@@ -82,6 +91,74 @@ pub(super) fn end_of(text: &str, room: usize) -> &str {
         start = at;
     }
     text.get(start..).unwrap_or(text)
+}
+
+/// Conditions, with what they match.
+pub(crate) const CONDITIONS: [(&str, &str); 11] = [
+    ("sv_chat", "every message of this type"),
+    ("c2s  s2c  vital  resend", "its direction, and how it was sent"),
+    (
+        "sv_chat.message contains \"gg\"",
+        "a part of a text; matches /gg+/ is an expression",
+    ),
+    (
+        "sv_chat.client_id == 3",
+        "a number; also != < <= > >= and in 1..5",
+    ),
+    (
+        "cl_emoticon.emoticon == hearts",
+        "a value by its name: tab lists them after ==",
+    ),
+    (".client_id == 3", "a field of any message"),
+    ("not (sv_chat or cl_say)", "and, or, not and brackets"),
+    (
+        "sess.name == \"tee\"",
+        "facts: tab lists those after sess. and pkt.",
+    ),
+    ("pkt.size > 1000", "the size of the datagram"),
+    ("lint", "messages with a note; lint.wrong_token is one"),
+    ("malformed", "messages that cannot be read"),
+];
+
+/// Rules, with what they do.
+pub(crate) const RULES: [(&str, &str); 5] = [
+    ("drop when sv_chat", "acts on all messages that match"),
+    (
+        "drop when sv_chat chance 5%",
+        "on some of them; also every 3, first 2, once",
+    ),
+    (
+        "delay 200ms when c2s and input",
+        "other actions: lose, dup, pause, log, swap",
+    ),
+    ("slow: delay 1s when sv_chat", "with a name before the colon"),
+    ("link both delay 40ms loss 1%", "the whole connection"),
+];
+
+/// Draws a page about the language above the line.
+fn guide(buffer: &mut Buffer, area: Rect, line: Rect, app: &App, purpose: &Purpose) {
+    let theme = app.look.theme;
+    let rules = match purpose {
+        Purpose::Rule(_) => &RULES[..],
+        _ => &[],
+    };
+    let lines: Vec<_> = rules.iter().chain(&CONDITIONS).collect();
+    let width = lines.iter().map(|(text, _)| text.len()).max().unwrap_or(0);
+    let height = u16::try_from(lines.len() + 1).unwrap_or(u16::MAX);
+    let height = height.min(line.y.saturating_sub(area.y + 1));
+    let area = Rect {
+        y: line.y - height,
+        height,
+        ..area
+    };
+    let inner = popup(buffer, area, "the language: F1 closes", theme.title(true));
+    for ((text, what), row) in lines.into_iter().zip(inner.rows()) {
+        let spans = vec![
+            Span::styled(format!(" {text:<width$}  "), theme.key()),
+            Span::styled(*what, theme.quiet()),
+        ];
+        put(buffer, row, &Line::from(spans));
+    }
 }
 
 /// Draws the error of the line, or the candidates, above the line.
@@ -143,7 +220,26 @@ fn above(buffer: &mut Buffer, area: Rect, line: Rect, app: &App, prompt: &Prompt
 
 #[cfg(test)]
 mod tests {
+    use teetap_rules::{Filter, Program};
+    use teetap_wire::def::Registry;
+
     use super::*;
+
+    #[test]
+    fn the_page_about_the_language_is_valid() {
+        let registry = Registry::builtin();
+        for (text, _) in CONDITIONS {
+            // Several conditions of a line are apart.
+            for text in text.split("  ") {
+                let found = Filter::parse(text, registry);
+                assert!(found.is_ok(), "{text}: {found:?}");
+            }
+        }
+        for (text, _) in RULES {
+            let found = Program::compile(text, registry);
+            assert!(found.is_ok(), "{text}: {:?}", found.err());
+        }
+    }
 
     #[test]
     fn a_long_line_shows_its_end() {
