@@ -26,6 +26,13 @@ pub(crate) struct ScreenOptions {
     #[arg(long, value_name = "NAME", env = "TEETAP_THEME", default_value = "default", hide_env_values = true,
         value_parser = PossibleValuesParser::new(Theme::NAMES.iter().copied()).map(theme))]
     theme: Theme,
+
+    /// Keep this many MiB of messages in the terminal UI
+    ///
+    /// Rare messages, such as those of a handshake, stay longer than the others.
+    #[arg(long, value_name = "MIB", env = "TEETAP_HISTORY", default_value_t = 64, hide_env_values = true,
+        value_parser = clap::value_parser!(u32).range(1..=16_384))]
+    history: u32,
 }
 
 /// Returns the theme called `name`, which clap has checked.
@@ -38,6 +45,8 @@ impl ScreenOptions {
     pub(crate) fn prepare(&self, app: &mut App) {
         let look = Look::get().screen;
         app.set_look(if look.colours { self.theme } else { Theme::Mono }, look.ascii);
+        let mib = usize::try_from(self.history).unwrap_or(usize::MAX);
+        app.set_history(mib.saturating_mul(1 << 20));
         for (key, action) in &self.keys {
             app.bind(*key, *action);
         }

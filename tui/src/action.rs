@@ -122,7 +122,7 @@ actions! {
     PreviousMatch "previous-match" ROWS ["N"]                  ""        "Go to the previous match of the search";
     Follow        "follow"         ROWS ["F"]                  "follow"  "Follow the newest row, or stay";
     Freeze        "freeze"         ROWS ["space"]              "freeze"        "Freeze the view; the traffic is not held";
-    Fold          "fold"           FOLDS ["z"]                  "fold"    "Fold messages of this type, or unfold a type";
+    Fold          "fold"           FOLDS ["z"]                  "fold"    "Fold this type, or unfold; the ladder: noise";
     Lint          "lint"           ROWS ["L"]                  "warnings"        "Show only rows with warnings, or all";
     Session       "session"        ROWS ["s"]                  "session" "Pick the session that is shown, or all";
     Earlier       "earlier"        ROWS ["<"]                  "earlier"        "Go to an earlier place of the recording";
@@ -157,9 +157,9 @@ actions! {
     OpenSession   "open-session"   TABLE_OF_SESSIONS ["enter"] "ladder" "Show the ladder of the session";
     NextSession   "next-session"   ONE_SESSION ["s"]           "session" "Show the next session";
     OpenDatagram  "open-datagram"  LADDER ["enter"]            "open"   "Show the messages of the datagram";
-    NextResend    "next-resend"    LADDER ["n"]                "resend" "Go to the next datagram with a resend";
+    NextResend    "next-resend"    LADDER ["n"]                "next resend" "Go to the next datagram with a resend";
     PreviousResend "previous-resend" LADDER ["N"]              ""       "Go to the previous datagram with a resend";
-    Original      "original"       LADDER ["o"]                "resend"  "Go from a resend to its original";
+    Original      "original"       LADDER ["o"]                "original"  "Go from a resend to its original";
     Map           "map"            SNAPSHOT ["M"]              "map"    "Show or hide the map of the snapshot";
     KeepSnapshot  "keep-snapshot"  SNAPSHOT ["space"]          "keep"   "Keep this snapshot, or show the newest";
     NextGraph     "next-graph"     STATS ["right" "l"]         "graph"  "Show the next graph first";
@@ -259,6 +259,7 @@ pub(crate) const fn hints_of(pane: Pane) -> &'static [Action] {
             A::Original,
             A::Fold,
             A::Filter,
+            A::FilterOnOff,
             A::NextSession,
             A::Back,
             A::Command,

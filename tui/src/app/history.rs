@@ -1,17 +1,29 @@
 //! The history of rows: messages, sessions, notices, gaps and lines of the program.
 //!
-//! Law: bounded by bytes. Each row has a number that never changes; the oldest rows are dropped first.
+//! Law: bounded by bytes. Each row has a number that never changes; the oldest rows are dropped first. Rare rows have a
+//! limit of their own: the newest of each type stay when they are dropped, such as those of a handshake.
 
-use std::{collections::VecDeque, ops::Range, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    ops::Range,
+    sync::Arc,
+};
 
 use teetap_inspect::{
     DecodedEvent, Kind, Message, Reading,
     lines::{About, Line},
 };
 use teetap_proxy::session::{EventKind, Level, SessionId, Time};
+use teetap_wire::{Dir, def::Frequency};
 
 /// Default limit of the history, in bytes.
 pub(crate) const HISTORY: usize = 64 << 20;
+
+/// Maximum rare rows of a type that stay.
+const RARE: usize = 32;
+
+/// Part of the limit that rare rows may use.
+const RARE_PART: usize = 8;
 
 /// Bytes below the limit from which a history counts as full.
 const MARGIN: usize = 1 << 20;
@@ -46,6 +58,15 @@ pub(crate) struct History {
     bytes: usize,
     /// Maximum bytes that the rows keep alive.
     pub(crate) limit: usize,
+    /// Rare rows that are older than the first row.
+    rare: BTreeMap<u64, Kept>,
+    /// Numbers of the rare rows by type.
+    types: BTreeMap<(&'static str, bool), VecDeque<u64>>,
+    rare_bytes: usize,
+    /// True to keep rare rows.
+    pub(crate) keeps_rare: bool,
+    /// Numbers of rows that were dropped since they were last taken.
+    gone: Vec<u64>,
 }
 
 impl Default for History {
@@ -55,6 +76,11 @@ impl Default for History {
             first: 0,
             bytes: 0,
             limit: HISTORY,
+            rare: BTreeMap::new(),
+            types: BTreeMap::new(),
+            rare_bytes: 0,
+            keeps_rare: true,
+            gone: Vec::new(),
         }
     }
 }
@@ -64,6 +90,10 @@ impl History {
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         (self.first, self.bytes) = (0, 0);
+        self.rare.clear();
+        self.types.clear();
+        self.rare_bytes = 0;
+        self.gone.clear();
     }
 
     /// Returns true if another row may displace the oldest one.
@@ -85,27 +115,102 @@ impl History {
             if let Some(oldest) = self.rows.pop_front() {
                 self.bytes = self.bytes.saturating_sub(oldest.bytes);
                 self.first += 1;
+                self.retire(self.first - 1, oldest);
             }
+        }
+    }
+
+    /// Keeps a dropped row if it is rare, instead of an older one of its type if there are many.
+    fn retire(&mut self, number: u64, mut kept: Kept) {
+        let kind = kept.row.rare_type().filter(|_| self.keeps_rare);
+        let Some(kind) = kind else {
+            self.gone.push(number);
+            return;
+        };
+        // Other rows of the event may have counted for its memory.
+        let event = kept.row.event().map_or(0, |decoded| cost(decoded));
+        kept.bytes = size_of::<Kept>() + event;
+        self.rare_bytes += kept.bytes;
+        self.rare.insert(number, kept);
+        self.types.entry(kind).or_default().push_back(number);
+        let is_many = |numbers: &VecDeque<u64>| numbers.len() > RARE;
+        while self.types.get(&kind).is_some_and(is_many) {
+            self.forget(kind);
+        }
+        while self.rare_bytes > self.limit / RARE_PART {
+            let most = self.types.iter().max_by_key(|(_, numbers)| numbers.len());
+            let Some(kind) = most.map(|(kind, _)| *kind) else {
+                return;
+            };
+            self.forget(kind);
+        }
+    }
+
+    /// Drops the oldest rare row of a type.
+    fn forget(&mut self, kind: (&'static str, bool)) {
+        let Some(numbers) = self.types.get_mut(&kind) else {
+            return;
+        };
+        let number = numbers.pop_front();
+        if numbers.is_empty() {
+            self.types.remove(&kind);
+        }
+        if let Some(kept) = number.and_then(|number| self.rare.remove(&number)) {
+            self.rare_bytes = self.rare_bytes.saturating_sub(kept.bytes);
+        }
+        self.gone.extend(number);
+    }
+
+    /// Returns the numbers of the rows that were dropped since the last call.
+    pub(crate) fn take_gone(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.gone)
+    }
+
+    /// Returns the number of rare rows that are older than the first row.
+    #[must_use]
+    pub(crate) fn rare_len(&self) -> usize {
+        self.rare.len()
+    }
+
+    /// Returns the number of the first kept row, which may be a rare one.
+    #[must_use]
+    pub(crate) fn start(&self) -> u64 {
+        let first = self.rare.first_key_value();
+        first.map_or(self.first, |(number, _)| *number)
+    }
+
+    /// Returns the numbers of all kept rows from this one on.
+    pub(crate) fn numbers_from(&self, number: u64) -> impl Iterator<Item = u64> {
+        let rare = self.rare.range(number..).map(|(number, _)| *number);
+        rare.chain(number.max(self.first)..self.numbers().end)
+    }
+
+    fn kept(&self, number: u64) -> Option<&Kept> {
+        match number < self.first {
+            true => self.rare.get(&number),
+            false => self.rows.get(self.index(number)?),
         }
     }
 
     /// Returns the row with this number; `None` if it is not kept.
     #[must_use]
     pub(crate) fn get(&self, number: u64) -> Option<&Row> {
-        self.rows.get(self.index(number)?).map(|kept| &kept.row)
+        self.kept(number).map(|kept| &kept.row)
     }
 
     /// Returns true if the row with this number passes the filter or is not kept.
     #[must_use]
     pub(crate) fn passes(&self, number: u64) -> bool {
-        let kept = self.index(number).and_then(|index| self.rows.get(index));
-        kept.is_none_or(|kept| kept.passes)
+        self.kept(number).is_none_or(|kept| kept.passes)
     }
 
     /// Sets whether a row passes the filter.
     pub(crate) fn set_passes(&mut self, number: u64, passes: bool) {
-        let index = self.index(number);
-        if let Some(kept) = index.and_then(|index| self.rows.get_mut(index)) {
+        let kept = match self.index(number) {
+            None => self.rare.get_mut(&number),
+            Some(index) => self.rows.get_mut(index),
+        };
+        if let Some(kept) = kept {
             kept.passes = passes;
         }
     }
@@ -114,7 +219,7 @@ impl History {
         usize::try_from(number.checked_sub(self.first)?).ok()
     }
 
-    /// Returns the numbers of all rows.
+    /// Returns the numbers of all rows, without older rare ones.
     #[must_use]
     pub(crate) fn numbers(&self) -> Range<u64> {
         self.first..self.first + self.rows.len() as u64
@@ -122,6 +227,26 @@ impl History {
 }
 
 impl Row {
+    /// Returns the type of a row that stays in a small number when it is dropped, and whether it goes to the server;
+    /// `None` for messages that are sent many times a second, gaps and lines of the program.
+    fn rare_type(&self) -> Option<(&'static str, bool)> {
+        let decoded = self.event()?;
+        let is_c2s = match &decoded.event.what {
+            EventKind::Datagram(datagram) => datagram.dir == Dir::C2s,
+            EventKind::Connless(connless) => connless.dir == Dir::C2s,
+            EventKind::Session(_) => return Some(("session", false)),
+            _ => return None,
+        };
+        let (_, message) = self.message()?;
+        let is_continuous = message
+            .def
+            .is_some_and(|def| def.frequency == Frequency::Continuous);
+        let name = message
+            .name
+            .filter(|_| !is_continuous || self.kind() == Kind::Warning)?;
+        Some((name, is_c2s))
+    }
+
     /// Returns the kind of the row, which selects its style.
     #[must_use]
     pub(crate) fn kind(&self) -> Kind {

@@ -10,13 +10,13 @@ use std::{
 };
 
 use teetap_inspect::{
-    DecodedEvent,
+    DecodedEvent, Message, Transits,
     follow::{Missing, Ties},
 };
-use teetap_proxy::session::{EventKind, SessionId, Time};
-use teetap_wire::{Dir, Seq};
+use teetap_proxy::session::{EventKind, Origin, SessionId, Time};
+use teetap_wire::{Dir, Note, Seq, Severity, def::Frequency};
 
-use super::{history::cost, tail::Tail};
+use super::{cursor::Moves as _, filter::Filtering, history::cost, tail::Tail};
 
 /// Maximum bytes of events that are kept.
 const LIMIT: usize = 16 << 20;
@@ -40,6 +40,10 @@ struct LadderLines {
     /// Number of the first line.
     first: u64,
     list: VecDeque<LadderLine>,
+    /// Numbers of the lines that are shown.
+    shown: VecDeque<u64>,
+    /// Number of shown lines that were dropped, which is the row of the first shown line.
+    shown_first: u64,
 }
 
 /// Lines of all sessions.
@@ -49,7 +53,11 @@ pub(crate) struct Ladder {
     /// Session and bytes of each line, in the order in which the lines were added.
     order: VecDeque<(u32, usize)>,
     bytes: usize,
-    /// Selected line and visible part.
+    /// True to show datagrams that only bring inputs, snapshots and acks, too.
+    has_noise: bool,
+    /// Filter of the datagrams.
+    filter: Option<Filtering>,
+    /// Selected row and visible part.
     pub(crate) tail: Tail,
 }
 
@@ -86,7 +94,12 @@ impl Ladder {
     }
 
     fn push(&mut self, id: u32, step: LadderLine, bytes: usize) {
-        self.sessions.entry(id).or_default().list.push_back(step);
+        let is_shown = is_wanted(&step, self.has_noise, self.filter.as_mut());
+        let steps = self.sessions.entry(id).or_default();
+        if is_shown {
+            steps.shown.push_back(steps.first + steps.list.len() as u64);
+        }
+        steps.list.push_back(step);
         self.order.push_back((id, bytes));
         self.bytes += bytes;
         while self.bytes > LIMIT
@@ -95,11 +108,120 @@ impl Ladder {
             self.bytes -= bytes;
             if let Some(steps) = self.sessions.get_mut(&id) {
                 steps.list.pop_front();
+                if steps.shown.front() == Some(&steps.first) {
+                    steps.shown.pop_front();
+                    steps.shown_first += 1;
+                }
                 steps.first += 1;
                 if steps.list.is_empty() {
                     self.sessions.remove(&id);
                 }
             }
+        }
+    }
+
+    /// Removes all lines. Keeps the choices of the user.
+    pub(crate) fn clear(&mut self) {
+        let mut filter = self.filter.take();
+        if let Some(filter) = &mut filter {
+            filter.restart();
+        }
+        *self = Self {
+            has_noise: self.has_noise,
+            filter,
+            ..Self::default()
+        };
+    }
+
+    /// Chooses again which lines are shown. Keeps the selected line of `session`, or the nearest one.
+    fn choose(&mut self, session: Option<SessionId>) {
+        let selected = session.and_then(|session| Some((session, self.selected(session)?)));
+        if let Some(filter) = &mut self.filter {
+            filter.restart();
+        }
+        for steps in self.sessions.values_mut() {
+            let (has_noise, filter) = (self.has_noise, &mut self.filter);
+            let numbered = (steps.first..).zip(&steps.list);
+            let shown = numbered.filter(|(_, step)| is_wanted(step, has_noise, filter.as_mut()));
+            steps.shown = shown.map(|(number, _)| number).collect();
+            steps.shown_first = 0;
+        }
+        self.tail.last();
+        if let Some((session, number)) = selected {
+            self.go_to(session, number);
+        }
+    }
+
+    /// Shows or hides datagrams that only bring inputs, snapshots and acks. Returns true if they are shown now.
+    pub(crate) fn toggle_noise(&mut self, session: Option<SessionId>) -> bool {
+        self.has_noise = !self.has_noise;
+        self.choose(session);
+        self.has_noise
+    }
+
+    /// Sets or removes the filter.
+    pub(crate) fn set_filter(&mut self, filter: Option<Filtering>, session: Option<SessionId>) {
+        self.filter = filter;
+        self.choose(session);
+    }
+
+    /// Switches the filter on or off. Returns true if it is on now; `None` if there is none.
+    pub(crate) fn toggle_filter(&mut self, session: Option<SessionId>) -> Option<bool> {
+        let filter = self.filter.as_mut()?;
+        let on = !filter.is_on();
+        filter.switch(on);
+        self.choose(session);
+        Some(on)
+    }
+
+    /// Returns the filter.
+    #[must_use]
+    pub(crate) const fn filter(&self) -> Option<&Filtering> {
+        self.filter.as_ref()
+    }
+
+    /// Returns true if datagrams that only bring inputs, snapshots and acks are shown.
+    #[must_use]
+    pub(crate) const fn has_noise(&self) -> bool {
+        self.has_noise
+    }
+
+    /// Returns the rows of a session: the places of the lines that are shown.
+    #[must_use]
+    pub(crate) fn rows(&self, session: SessionId) -> Range<u64> {
+        let steps = self.sessions.get(&session.0);
+        steps.map_or(0..0, |steps| {
+            steps.shown_first..steps.shown_first + steps.shown.len() as u64
+        })
+    }
+
+    /// Returns the number of lines of a session that are not shown.
+    #[must_use]
+    pub(crate) fn hidden(&self, session: SessionId) -> usize {
+        let steps = self.sessions.get(&session.0);
+        steps.map_or(0, |steps| steps.list.len() - steps.shown.len())
+    }
+
+    /// Returns the number of the line in this row of a session.
+    #[must_use]
+    pub(crate) fn number(&self, session: SessionId, row: u64) -> Option<u64> {
+        let steps = self.sessions.get(&session.0)?;
+        let index = usize::try_from(row.checked_sub(steps.shown_first)?).ok()?;
+        steps.shown.get(index).copied()
+    }
+
+    /// Returns the number of the selected line; `None` if the newest row is followed.
+    #[must_use]
+    pub(crate) fn selected(&self, session: SessionId) -> Option<u64> {
+        self.number(session, self.tail.selected()?)
+    }
+
+    /// Selects a line, or the nearest shown line before it.
+    pub(crate) fn go_to(&mut self, session: SessionId, number: u64) {
+        if let Some(steps) = self.sessions.get(&session.0) {
+            let after = steps.shown.partition_point(|shown| *shown <= number);
+            self.tail
+                .select(steps.shown_first + after.saturating_sub(1) as u64);
         }
     }
 
@@ -174,6 +296,45 @@ impl Ladder {
             _ => false,
         })
     }
+}
+
+/// Returns true if a line is shown.
+fn is_wanted(step: &LadderLine, has_noise: bool, filter: Option<&mut Filtering>) -> bool {
+    let filter = filter.and_then(Filtering::history_filter);
+    match step {
+        LadderLine::Datagram(decoded, ties) => {
+            // A filter sees each datagram, since it may count them.
+            let passes = filter.is_none_or(|filter| filter.pass(&decoded.event).contains(&true));
+            passes && (has_noise || !is_noise(decoded, ties))
+        }
+        LadderLine::Missing(..) => filter.is_none(),
+        LadderLine::Change(_) | LadderLine::Gap(_) => true,
+    }
+}
+
+/// Returns true for a datagram that only brings acks and messages that are sent many times a second, to which nothing
+/// happened.
+fn is_noise(decoded: &DecodedEvent, ties: &Ties) -> bool {
+    let is_lost = Transits::of_event(&decoded.event.what).is_some_and(|transits| transits.are_lost());
+    let Some(reading) = decoded.reading.as_ref().filter(|_| !is_lost) else {
+        return false;
+    };
+    let is_odd = |notes: &[Note]| notes.iter().any(|note| note.code.severity() >= Severity::Warning);
+    let is_plain = |message: &Message| {
+        let is_continuous = message
+            .def
+            .is_some_and(|def| def.frequency == Frequency::Continuous);
+        let is_own = matches!(message.handling.origin, Origin::Peer | Origin::Proxy);
+        is_continuous
+            && is_own
+            && message.handling.rules.is_empty()
+            && message.outcome().is_none()
+            && !is_odd(&message.notes)
+    };
+    ties.resends.is_empty()
+        && reading.error.is_none()
+        && !is_odd(&reading.notes)
+        && reading.messages.iter().all(is_plain)
 }
 
 impl LadderLine {

@@ -126,6 +126,11 @@ impl App {
         (self.look.theme, self.look.ascii) = (theme, ascii);
     }
 
+    /// Sets the limit of the history, in bytes.
+    pub const fn set_history(&mut self, bytes: usize) {
+        self.messages.history.limit = bytes;
+    }
+
     /// Binds a key to an action.
     pub fn bind(&mut self, key: KeyPress, action: Action) {
         self.dialog.keymap.bind(key, action);
@@ -180,6 +185,20 @@ impl App {
         };
         self.messages.set_filter(filter);
         self.reread();
+        Ok(())
+    }
+
+    /// Sets the filter of the ladder; an empty text removes it.
+    ///
+    /// # Errors
+    /// The text is not a filter.
+    pub(crate) fn set_ladder_filter(&mut self, text: &str) -> Result<(), SyntaxError> {
+        let filter = match text.trim() {
+            "" => None,
+            text => Some(Filtering::parse(text, self.registry)?),
+        };
+        let session = self.sessions.shown();
+        self.sessions.ladder.set_filter(filter, session);
         Ok(())
     }
 

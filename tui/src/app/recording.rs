@@ -19,6 +19,8 @@ const NEAR: usize = 100;
 impl App {
     /// Shows a recording of `size` bytes.
     pub fn show_recording(&mut self, size: u64) {
+        // Rows of other parts can be read again.
+        self.messages.history.keeps_rare = false;
         self.timeline = Some(Timeline::new(size));
     }
 

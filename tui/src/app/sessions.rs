@@ -98,7 +98,7 @@ impl Sessions {
     /// Forgets all sessions. Keeps the choices of the user.
     pub(crate) fn clear(&mut self) {
         self.follow = Statistics::default();
-        self.ladder = Ladder::default();
+        self.ladder.clear();
         self.shown = None;
     }
 

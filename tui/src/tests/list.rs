@@ -338,12 +338,12 @@ fn the_oldest_row_says_that_older_ones_are_gone() {
     app.log(Time(0), Level::Info, &text);
     assert_eq!(
         sign(&mut app).as_deref(),
-        Some("── 1 older row is gone: 1 MiB are kept")
+        Some("── 1 older row is gone, until 0.0 s: --history 1")
     );
     app.log(Time(0), Level::Info, &text);
     assert_eq!(
         sign(&mut app).as_deref(),
-        Some("── 2 older rows are gone: 1 MiB are kept")
+        Some("── 2 older rows are gone, until 0.0 s: --history 1")
     );
     // The sign is above the oldest row and nowhere else.
     let mut app = recorded();
@@ -654,4 +654,45 @@ fn visible_rows_stay_where_they_are_while_old_ones_are_dropped() {
     );
     draw(&mut app, (80, 24));
     assert_eq!((numbers(&app), app.messages.number()), before);
+}
+
+#[test]
+fn a_handshake_stays_when_older_rows_are_dropped() {
+    let mut app = blank();
+    app.messages.history.limit = 400 << 10;
+    for _ in 0..6 {
+        for decoded in events("tw07-session") {
+            app.push(&decoded);
+        }
+    }
+    let start = app.messages.history.numbers().start;
+    let rare = app.messages.history.rare_len();
+    assert!(start > 1000 && (30..1000).contains(&rare), "{start} {rare}");
+    press(&mut app, "g");
+    let screen = draw(&mut app, (80, 24));
+    assert!(screen.contains(&format!(", {rare} rare ones stay ")), "{screen}");
+    // Rare rows are filtered, listed and saved like the others.
+    let list = |app: &App| {
+        app.messages
+            .visible()
+            .map(|(_, number)| number)
+            .collect::<Vec<_>>()
+    };
+    let shown = list(&app);
+    app.set_filter("cl_start_info").unwrap();
+    let count = app.messages.len();
+    assert!(count >= 3, "{count}");
+    assert!(app.messages.wanted_events().len() >= 3);
+    app.set_filter("").unwrap();
+    press(&mut app, "g");
+    draw(&mut app, (80, 24));
+    assert_eq!(list(&app), shown);
+    // Inputs are not rare.
+    let first = app.messages.history.numbers().start;
+    let inputs = (0..first).filter(|number| {
+        let row = app.messages.history.get(*number);
+        row.and_then(|row| row.message())
+            .is_some_and(|(_, message)| message.name == Some("input"))
+    });
+    assert_eq!(inputs.count(), 0);
 }

@@ -9,12 +9,12 @@ use super::{Refused, choose::choose, command::carry_out, complete, find, send, u
 use crate::{
     Action,
     app::{
-        App, Overlay, Pane,
+        App, Overlay, Pane, View,
         cursor::Moves as _,
         editor::Editor,
         filter::SyntaxError,
         form::{MessageForm, Target},
-        help::Help,
+        help::{Help, HelpKind},
         menu::Menu,
         prompt::{Candidates, Prompt, PromptError, Purpose},
         repeat::split,
@@ -188,6 +188,10 @@ fn in_help(app: &mut App, mut help: Help, key: KeyPress) {
             let Some(chosen) = row.and_then(|row| rows.get(row)) else {
                 return;
             };
+            if chosen.kind != HelpKind::Entry {
+                app.dialog.overlay = Some(Overlay::Help(help));
+                return;
+            }
             return match chosen.action {
                 Some(Action::Help) | None => super::open(app, Purpose::Command, &name(&chosen.name)),
                 Some(action) => update(app, action),
@@ -290,6 +294,9 @@ fn enter(app: &mut App, prompt: Prompt) {
     app.dialog.histories.for_purpose(&prompt.purpose).push(&line);
     let result = match prompt.purpose.clone() {
         Purpose::Command => carry_out(app, &line),
+        Purpose::Filter if app.panes.view == View::Ladder => {
+            app.set_ladder_filter(&line).map_err(Refused::from)
+        }
         Purpose::Filter => app.set_filter(&line).map_err(Refused::from),
         Purpose::Search => {
             // The last line reports a text that was not found.

@@ -18,7 +18,7 @@ use teetap_inspect::control;
 use crate::{
     Action,
     app::{
-        App, Overlay,
+        App, Overlay, View,
         filter::SyntaxError,
         form::FormError,
         help::Help,
@@ -114,15 +114,21 @@ fn apply(app: &mut App, action: Action) -> Result<(), Refused> {
         Action::Wider => pane::resize(app, 1)?,
         Action::Narrower => pane::resize(app, -1)?,
         Action::Filter => {
-            let text = app.messages.filter().map_or("", |filter| &filter.text).to_owned();
+            let filter = match app.panes.view {
+                View::Ladder => app.sessions.ladder.filter(),
+                _ => app.messages.filter(),
+            };
+            let text = filter.map_or("", |filter| &filter.text).to_owned();
             open(app, Purpose::Filter, &text);
         }
+        Action::FilterOnOff if app.panes.view == View::Ladder => session::filter(app)?,
         Action::FilterOnOff => rows::filter(app)?,
         Action::Search => open(app, Purpose::Search, ""),
         Action::NextMatch => find::next(app, true)?,
         Action::PreviousMatch => find::next(app, false)?,
         Action::Follow => app.messages.toggle_follow(),
         Action::Freeze => rows::freeze(app),
+        Action::Fold if app.panes.view == View::Ladder => session::fold(app),
         Action::Fold => rows::fold(app)?,
         Action::Lint => rows::lint(app),
         Action::Session => choose::session(app)?,

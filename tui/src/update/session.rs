@@ -7,6 +7,8 @@ use crate::{
     app::{App, View, ladder::LadderLine},
 };
 
+use super::rows::RowError;
+
 /// The reason why the views of sessions stay as they are.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {
@@ -42,12 +44,12 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
         Action::Original => {
             let session = app.sessions.shown().ok_or(SessionError::NoSession)?;
             let ladder = &app.sessions.ladder;
-            let selected = ladder.tail.selected();
+            let selected = ladder.selected(session);
             let original = selected.and_then(|line| ladder.original(session, line));
             let line = selected.unwrap_or(ladder.numbers(session).end);
             let target = original.or_else(|| ladder.resend_above(session, line));
             let target = target.ok_or(SessionError::NothingRepeated)?;
-            app.sessions.ladder.tail.select(target);
+            app.sessions.ladder.go_to(session, target);
         }
         Action::NextResend | Action::PreviousResend => resend(app, action == Action::NextResend)?,
         Action::OpenDatagram => open(app)?,
@@ -70,12 +72,34 @@ pub(super) fn apply(app: &mut App, action: Action) -> Result<(), SessionError> {
     Ok(())
 }
 
+/// Shows or hides the noise in the ladder.
+pub(super) fn fold(app: &mut App) {
+    let session = app.sessions.shown();
+    let text = match app.sessions.ladder.toggle_noise(session) {
+        true => "all datagrams are shown",
+        false => "datagrams that only bring inputs, snapshots and acks are hidden",
+    };
+    app.dialog.say(text);
+}
+
+/// Switches the filter of the ladder off, or on again.
+pub(super) fn filter(app: &mut App) -> Result<(), RowError> {
+    let session = app.sessions.shown();
+    let on = app.sessions.ladder.toggle_filter(session);
+    let text = match on.ok_or(RowError::NoFilter)? {
+        true => "the filter is on",
+        false => "the filter is off",
+    };
+    app.dialog.say(text);
+    Ok(())
+}
+
 /// Selects the next or previous datagram of the ladder that repeats a message.
 fn resend(app: &mut App, forward: bool) -> Result<(), SessionError> {
     let session = app.sessions.shown().ok_or(SessionError::NoSession)?;
     let ladder = &app.sessions.ladder;
     let rows = ladder.numbers(session);
-    let found = match (ladder.tail.selected(), forward) {
+    let found = match (ladder.selected(session), forward) {
         (Some(line), true) => ladder.resend_below(session, line),
         (None, true) => None,
         (line, false) => ladder.resend_above(session, line.unwrap_or(rows.end)),
@@ -84,7 +108,7 @@ fn resend(app: &mut App, forward: bool) -> Result<(), SessionError> {
         true => SessionError::NoResendBelow,
         false => SessionError::NothingRepeated,
     })?;
-    app.sessions.ladder.tail.select(target);
+    app.sessions.ladder.go_to(session, target);
     Ok(())
 }
 
@@ -92,8 +116,11 @@ fn resend(app: &mut App, forward: bool) -> Result<(), SessionError> {
 fn open(app: &mut App) -> Result<(), SessionError> {
     let session = app.sessions.shown().ok_or(SessionError::NoSession)?;
     let ladder = &app.sessions.ladder;
-    let newest = ladder.numbers(session).end.saturating_sub(1);
-    let line = ladder.tail.selected().unwrap_or(newest);
+    let newest = ladder.rows(session).end.saturating_sub(1);
+    let line = ladder
+        .selected(session)
+        .or_else(|| ladder.number(session, newest));
+    let line = line.ok_or(SessionError::NoDatagram)?;
     let event = ladder.get(session, line).and_then(LadderLine::event).cloned();
     let event = event.ok_or(SessionError::NoDatagram)?;
     let lifted = app.messages.show_event(&event).ok_or(SessionError::NotListed)?;

@@ -65,7 +65,7 @@ fn show(app: &mut App) {
         && let Some((session, resend)) = app.sessions.ladder.newest_resend()
     {
         app.sessions.pick(session);
-        app.sessions.ladder.tail.select(resend);
+        app.sessions.ladder.go_to(session, resend);
     }
     app.sync();
 }

@@ -6,13 +6,14 @@ use ratatui::{
     style::Style,
     text::{Line, Span},
 };
-use teetap_wire::printable;
+use teetap_wire::{counted, printable};
 
 use super::put;
 use crate::{
     action::Action,
     app::{
         App, Pane, View,
+        filter::Filtering,
         timeline::{Reading, Timeline},
     },
 };
@@ -128,9 +129,32 @@ fn crumbs(app: &App) -> Vec<Crumb> {
         View::Snapshot if app.sessions.snapshot.is_frozen() => {
             add(Action::KeepSnapshot, "kept".to_owned(), false);
         }
+        View::Ladder => ladder(app, &mut add),
         _ => {}
     }
     crumbs
+}
+
+/// Adds what narrows the ladder.
+fn ladder(app: &App, add: &mut impl FnMut(Action, String, bool)) {
+    let ladder = &app.sessions.ladder;
+    let hidden = app.sessions.shown().map_or(0, |session| ladder.hidden(session));
+    if hidden > 0 && !ladder.has_noise() {
+        let text = format!(
+            "{} hidden, most of inputs and snapshots",
+            counted(hidden, "datagram")
+        );
+        add(Action::Fold, text, false);
+    }
+    if let Some(filter) = ladder.filter() {
+        add(Action::FilterOnOff, filter_text(filter), false);
+    }
+}
+
+/// Returns the text of a filter, and whether it is off.
+fn filter_text(filter: &Filtering) -> String {
+    let off = if filter.is_on() { "" } else { " (off)" };
+    format!("filter{off} {}", printable(filter.text.as_bytes()))
 }
 
 /// Adds what narrows the message list.
@@ -156,9 +180,7 @@ fn list(app: &App, add: &mut impl FnMut(Action, String, bool)) {
         add(Action::Earlier, text, false);
     }
     if let Some(filter) = list.filter() {
-        let off = if filter.is_on() { "" } else { " (off)" };
-        let text = format!("filter{off} {}", printable(filter.text.as_bytes()));
-        add(Action::FilterOnOff, text, false);
+        add(Action::FilterOnOff, filter_text(filter), false);
     }
 }
 

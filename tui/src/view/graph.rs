@@ -73,8 +73,9 @@ pub(super) fn draw(
     let least = values().fold(f64::INFINITY, f64::min);
     let most = values().fold(f64::NEG_INFINITY, f64::max);
     let low = if plot.from_zero { least.min(0.0) } else { least };
-    let high = if most > low { most } else { low + 1.0 };
+    let (low, high) = round_range(low, most);
     let oldest = points().map(|(at, _)| *at).fold(0.0, f64::min).min(-1.0);
+    let oldest = -round_time(-oldest);
     let sets = plot.series.iter().map(|series| {
         let kind = match series.marker {
             Marker::Braille => GraphType::Line,
@@ -90,7 +91,11 @@ pub(super) fn draw(
     let across = Axis::default()
         .bounds([oldest, 0.0])
         .style(theme.quiet())
-        .labels([label(format!("{oldest:.0} s")), label("now".to_owned())]);
+        .labels([
+            label(format!("{oldest:.0} s")),
+            label(format!("{} s", number(oldest / 2.0))),
+            label("now".to_owned()),
+        ]);
     let middle = (low + high) / 2.0;
     let up = Axis::default()
         .bounds([low, high])
@@ -103,9 +108,40 @@ pub(super) fn draw(
         .render(inner, buffer);
 }
 
+/// Returns the smallest round step that is at least `least`.
+fn round_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0].map(|step| step * power);
+    steps
+        .into_iter()
+        .find(|step| *step >= least * 0.999)
+        .unwrap_or(power * 10.0)
+}
+
+/// Returns round ends of an axis of two steps that includes both values.
+fn round_range(least: f64, most: f64) -> (f64, f64) {
+    let mut step = round_step(((most - least) / 2.0).max(0.5));
+    loop {
+        let low = (least / step).floor() * step;
+        // Rounding never excludes the value itself.
+        if low + 2.0 * step >= most || !step.is_finite() {
+            return (low, low + 2.0 * step);
+        }
+        step = round_step(step * 1.1);
+    }
+}
+
+/// Returns the smallest round number of seconds that is at least this one.
+fn round_time(seconds: f64) -> f64 {
+    let steps = [
+        2.0, 4.0, 6.0, 10.0, 20.0, 30.0, 40.0, 60.0, 90.0, 120.0, 180.0, 240.0, 300.0, 600.0,
+    ];
+    steps.into_iter().find(|step| *step >= seconds).unwrap_or(seconds)
+}
+
 /// Returns a value as text, with a decimal if it is small.
 fn number(value: f64) -> String {
-    if value.abs() < 10.0 {
+    if value.abs() < 10.0 && value.fract().abs() > 0.01 {
         format!("{value:.1}")
     } else {
         format!("{value:.0}")
@@ -251,5 +287,28 @@ mod tests {
         assert_eq!(spark([8, 4, 1, 0, 9].into_iter(), 4), " ▁▄█");
         assert_eq!(spark([0, 0].into_iter(), 9), "  ");
         assert_eq!(spark([u64::MAX, 0].into_iter(), 9), " █");
+    }
+
+    #[test]
+    fn axes_have_round_ends_around_their_values() {
+        for (least, most, range) in [
+            (0.0, 45.0, (0.0, 50.0)),
+            (0.0, 40.0, (0.0, 40.0)),
+            (0.0, 422.0, (0.0, 500.0)),
+            (0.0, 0.0, (0.0, 1.0)),
+            (0.0, 3.0, (0.0, 4.0)),
+            (103.0, 118.0, (100.0, 120.0)),
+            (99.0, 101.0, (99.0, 101.0)),
+            (-3.0, 12.0, (-20.0, 20.0)),
+        ] {
+            let (low, high) = round_range(least, most);
+            assert!(low <= least && most <= high, "{least} {most}: {low} {high}");
+            let close = |one: f64, other: f64| (one - other).abs() < 1e-6;
+            assert!(
+                close(low, range.0) && close(high, range.1),
+                "{least} {most}: {low} {high}"
+            );
+        }
+        assert_eq!([0.5, 9.0, 55.0, 700.0].map(round_time), [2.0, 10.0, 60.0, 700.0]);
     }
 }

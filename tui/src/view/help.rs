@@ -7,7 +7,10 @@ use ratatui::{
 };
 
 use super::{popup, put};
-use crate::app::{App, help::Help};
+use crate::app::{
+    App,
+    help::{Help, HelpKind},
+};
 
 /// Draws the rows that contain the words of the search.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, help: &mut Help) {
@@ -50,11 +53,19 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &App, help: &mut Help) 
         .unwrap_or(0);
     let selected = help.cursor.selected();
     for ((place, row), area) in found.iter().enumerate().skip(top).zip(rows) {
+        if row.kind == HelpKind::Title {
+            let title = super::ruled(&row.help, area.width);
+            put(buffer, area, &Line::styled(title, theme.title(true)));
+            if selected == Some(place) {
+                buffer.set_style(area, theme.selected(true));
+            }
+            continue;
+        }
         let mut spans = vec![Span::styled(format!(" {:<keys$}  ", row.keys), theme.key())];
         // Narrow screens have no room for names.
         if area.width >= 70 {
             spans.push(Span::styled(format!("{:<names$}  ", row.name), theme.quiet()));
-        } else if row.keys.is_empty() {
+        } else if row.keys.is_empty() && !row.name.is_empty() {
             spans = vec![Span::styled(format!(" {} ", row.name), theme.key())];
         }
         spans.push(Span::raw(&*row.help));

@@ -13,7 +13,7 @@ use teetap_wire::counted;
 use super::put;
 use crate::{
     action::{Action, hints_of},
-    app::{App, Overlay, View, contents::wrapped, form::Target, prompt::Purpose},
+    app::{App, Overlay, View, contents::wrapped, filter::Filtering, form::Target, prompt::Purpose},
 };
 
 /// Maximum lines of an answer.
@@ -165,12 +165,24 @@ fn of_pane(app: &App) -> Vec<Hint> {
     hints.collect()
 }
 
+/// Returns the filter of the view; `None` if there is none.
+fn filter(app: &App) -> Option<&Filtering> {
+    match app.panes.view {
+        View::Ladder => app.sessions.ladder.filter(),
+        _ => app.messages.filter(),
+    }
+}
+
 /// Returns the word for an action; `None` if it has no effect now.
 fn word(app: &App, action: Action) -> Option<String> {
     let is_held = !app.queue.list.is_empty();
     let list = &app.messages;
     let special = match action {
-        Action::FilterOnOff => match list.filter()?.is_on() {
+        Action::Fold if app.panes.view == View::Ladder => match app.sessions.ladder.has_noise() {
+            true => "hide noise",
+            false => "noise",
+        },
+        Action::FilterOnOff => match filter(app)?.is_on() {
             true => "filter off",
             false => "filter on",
         },

@@ -190,10 +190,16 @@ fn older(buffer: &mut Buffer, area: Rect, app: &mut App) -> Rect {
         }
         None if gone > 0 => {
             let kept = app.messages.history.limit >> 20;
-            format!(
-                "{gone} older {} gone: {kept} MiB are kept",
-                if gone == 1 { "row is" } else { "rows are" }
-            )
+            let rare = app.messages.history.rare_len();
+            let count = gone - rare as u64;
+            let until = app.messages.history.get(gone).and_then(Row::at);
+            let until = until.map_or(String::new(), |at| format!(", until {:.1} s", at.as_secs_f64()));
+            let stay = match rare {
+                0 => String::new(),
+                rare => format!(", {rare} rare ones stay"),
+            };
+            let are = if count == 1 { "row is" } else { "rows are" };
+            format!("{count} older {are} gone{until}: --history {kept}{stay}")
         }
         _ => return area,
     };

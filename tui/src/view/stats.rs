@@ -200,7 +200,7 @@ fn messages(buffer: &mut Buffer, area: Rect, app: &App, (counts, cursor): (&Coun
     let theme = app.look.theme;
     let mut lines = area.rows();
     let head = format!(
-        "     {:<19}{:>7}{:>8}{:>4}{:>6}",
+        "     {:<18}{:>7}{:>7}{:>6}{:>7}",
         "message", "count", "bytes", "/s", "B/s"
     );
     if let Some(line) = lines.next() {
@@ -210,20 +210,29 @@ fn messages(buffer: &mut Buffer, area: Rect, app: &App, (counts, cursor): (&Coun
         let (messages, bytes) = count.rate(app.run.now);
         let arrow = row::arrow(*dir, None);
         let text = format!(
-            "{:>7}{:>8}{messages:>4}{:>6}",
+            "{:>7}{:>7}{:>6}{:>7}",
             short(count.messages),
             short(count.bytes),
+            shorter(messages),
             short(bytes)
         );
         let spans = vec![
             Span::styled(format!(" {arrow} "), theme.direction(*dir)),
-            Span::raw(super::padded(name, 19)),
+            Span::raw(super::padded(name, 18)),
             Span::raw(text),
         ];
         put(buffer, line, &Line::from(spans));
         if selected == Some(place) {
             buffer.set_style(line, theme.selected(true));
         }
+    }
+}
+
+/// Returns a number in at most five columns.
+fn shorter(number: u64) -> String {
+    match number {
+        ..10_000 => number.to_string(),
+        number => short(number.max(100_000) / 100_000 * 100_000),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::app::{
 };
 
 /// Rows that are filtered in one step, so that keys are handled in time.
-const STEP: u64 = 4000;
+const STEP: usize = 4000;
 
 /// Verdict on a row.
 enum Passed {
@@ -97,9 +97,13 @@ impl RowFilter {
 
     /// Filters the next rows up to `end`. Returns true if rows are left.
     pub(super) fn filter_rows(&mut self, history: &mut History, end: u64) -> bool {
-        let start = self.unfiltered.max(history.numbers().start);
+        let start = self.unfiltered;
         if self.filter.as_ref().is_some_and(Filtering::is_by_reader) {
-            for number in start..end {
+            let numbers: Vec<u64> = history
+                .numbers_from(start)
+                .take_while(|number| *number < end)
+                .collect();
+            for number in numbers {
                 let Some(row) = history.get(number) else {
                     continue;
                 };
@@ -118,8 +122,13 @@ impl RowFilter {
             self.unfiltered = end;
             return false;
         };
-        let stop = end.min(start + STEP);
-        for number in start..stop {
+        let next = history.numbers_from(start).take_while(|number| *number < end);
+        let numbers: Vec<u64> = next.take(STEP).collect();
+        let stop = match numbers.last() {
+            Some(last) if numbers.len() == STEP => last + 1,
+            _ => end,
+        };
+        for number in numbers {
             let Some(row) = history.get(number) else {
                 continue;
             };
@@ -185,7 +194,7 @@ impl Messages {
         if let Some(filter) = &mut self.row_filter.filter {
             filter.restart();
         }
-        let start = self.history.numbers().start;
+        let start = self.history.start();
         self.row_filter.rewind(start);
         self.items.clear();
         self.folds.clear();

@@ -101,7 +101,7 @@ impl Messages {
         self.items.clear();
         self.folds.clear();
         let end = self.next;
-        self.next = self.history.numbers().start;
+        self.next = self.history.start();
         self.admit_until(end);
         if let Some(number) = place {
             self.select_near(number);
@@ -115,12 +115,17 @@ impl Messages {
         let end = self.frozen.unwrap_or(u64::MAX);
         self.admit_until(self.row_filter.unfiltered().min(end));
         let kept = rows.start;
-        while self.items.front().is_some_and(|number| *number < kept) {
-            self.items.pop_front();
-            self.top = self.top.saturating_sub(1);
+        for number in self.history.take_gone() {
+            if let Ok(place) = self.items.binary_search(&number) {
+                self.items.remove(place);
+                self.top -= usize::from(place < self.top);
+            }
         }
         self.folds.drop_before(kept);
-        if self.selected.is_some_and(|number| number < kept) {
+        if self
+            .selected
+            .is_some_and(|number| self.history.get(number).is_none())
+        {
             self.selected = self.items.front().copied();
         }
         is_left
@@ -140,10 +145,10 @@ impl Messages {
     }
 
     fn admit_until(&mut self, end: u64) {
-        self.next = self.next.max(self.history.numbers().start);
-        while self.next < end {
-            let number = self.next;
-            self.next += 1;
+        let numbers = self.history.numbers_from(self.next);
+        let numbers: Vec<u64> = numbers.take_while(|number| *number < end).collect();
+        for number in numbers {
+            self.next = number + 1;
             let Some(row) = self.history.get(number) else {
                 continue;
             };
@@ -304,7 +309,11 @@ impl Messages {
     #[must_use]
     pub(crate) fn wanted_events(&self) -> Vec<Arc<DecodedEvent>> {
         let mut events: Vec<Arc<DecodedEvent>> = Vec::new();
-        for number in self.history.numbers().start..self.next {
+        for number in self
+            .history
+            .numbers_from(0)
+            .take_while(|number| *number < self.next)
+        {
             let Some(row) = self.history.get(number).filter(|row| self.is_wanted(number, row)) else {
                 continue;
             };

@@ -31,7 +31,7 @@ impl Messages {
             let found = self.history.get(*number).and_then(Row::event);
             found.is_some_and(|found| Arc::ptr_eq(found, event))
         };
-        let own: Vec<u64> = self.history.numbers().filter(is_own).collect();
+        let own: Vec<u64> = self.history.numbers_from(0).filter(is_own).collect();
         let row = |number: u64| self.history.get(number);
         let plain = |number: &u64| row(*number).is_some_and(|row| self.fold_of(row).is_none());
         let number = own.iter().copied().find(plain).or(own.first().copied())?;

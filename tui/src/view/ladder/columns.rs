@@ -7,7 +7,7 @@ use teetap_wire::Side;
 pub(super) const TIME: u16 = 10;
 
 /// Width of an arrow with its spaces.
-pub(super) const ARROW: u16 = 4;
+const ARROW: u16 = 4;
 
 /// Columns of a line.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use teetap_wire::{Dir, PerDir, Scratch, Side, Token};
 
 use super::{
     super::{put, session_title},
-    columns::{ARROW, Columns, cell_text},
+    columns::{Columns, cell_text},
 };
 use crate::app::{App, ladder::LadderLine};
 
@@ -42,7 +42,8 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
             break;
         }
     }
-    put(buffer, area, &Line::styled("  tokens", app.look.theme.quiet()));
+    let names = app.look.theme.title(true);
+    put(buffer, area, &Line::styled("  client", names));
     for (side, of_leg) in [Side::Client, Side::Server].into_iter().zip(found) {
         let mut spans = Vec::new();
         for (dir, token) in [Dir::C2s, Dir::S2c].into_iter().zip(of_leg.iter()) {
@@ -52,6 +53,9 @@ pub(super) fn tokens(buffer: &mut Buffer, area: Rect, app: &App, (session, last)
                 format!("{lead}{}{token}", tip(dir)),
                 app.look.theme.direction(dir),
             ));
+        }
+        if side == Side::Server {
+            spans.insert(0, Span::styled("server  ", names));
         }
         let line = Line::from(spans);
         let width = u16::try_from(line.width()).unwrap_or(0);
@@ -81,27 +85,9 @@ pub(super) fn names(buffer: &mut Buffer, area: Rect, app: &App, _: (SessionId, u
             &Line::styled(cell.as_str(), theme.quiet()),
         );
     }
-    let legs = format!(
-        "client | proxy {}| server",
-        if area.width < 70 { "" } else { "   " }
-    );
-    let line = Line::styled(legs, theme.title(true)).centered();
     let middle = columns.middle();
-    let wide = Rect {
-        x: middle.x.saturating_sub(ARROW),
-        width: middle.width + 2 * ARROW,
-        ..middle
-    };
-    let start = wide
-        .width
-        .saturating_sub(u16::try_from(line.width()).unwrap_or(0))
-        / 2;
-    let place = Rect {
-        x: wide.x + start,
-        width: wide.width.saturating_sub(start),
-        ..wide
-    };
-    put(buffer, place, &line.left_aligned());
+    let words = "proxy: what it did, and the messages";
+    put(buffer, middle, &Line::styled(words, theme.quiet()));
 }
 
 const fn tip(dir: Dir) -> &'static str {

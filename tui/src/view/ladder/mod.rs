@@ -46,7 +46,7 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         return empty(buffer, area, &[&connect]);
     };
     let head = HEAD.min(area.height / 3);
-    let rows = app.sessions.ladder.numbers(session);
+    let rows = app.sessions.ladder.rows(session);
     let visible = app
         .sessions
         .ladder
@@ -54,20 +54,26 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
         .fit(usize::from(area.height - head), rows);
     app.panes.areas.push((Pane::Ladder, super::below(area, head)));
     let mut lines = area.rows();
-    let last = app
-        .sessions
-        .ladder
-        .tail
-        .selected()
-        .unwrap_or(visible.end.saturating_sub(1));
+    let ladder = &app.sessions.ladder;
+    let last = ladder
+        .selected(session)
+        .or_else(|| ladder.number(session, visible.end.saturating_sub(1)))
+        .unwrap_or(0);
     let heads: [DrawHead; 3] = [title, tokens, names];
     for (line, draw) in lines.by_ref().take(head.into()).zip(heads) {
         draw(buffer, line, app, (session, last));
     }
-    let chosen = app.sessions.ladder.tail.selected();
+    let chosen = app.sessions.ladder.selected(session);
     let chosen = chosen.and_then(|number| Some((number, app.sessions.ladder.get(session, number)?)));
     let mut scratch = Scratch::new();
-    for (number, line) in visible.zip(lines) {
+    if visible.is_empty() {
+        let text = "every datagram is hidden: the second line of the screen names the keys that show them";
+        empty(buffer, super::below(area, head), &[text]);
+    }
+    for (row, line) in visible.zip(lines) {
+        let Some(number) = app.sessions.ladder.number(session, row) else {
+            continue;
+        };
         let Some(step) = app.sessions.ladder.get(session, number) else {
             continue;
         };
