@@ -9,9 +9,7 @@ use teetap_wire::{Dir, Proto, Side};
 
 use super::{PLACEHOLDER, Scrubber, sentence};
 use crate::Run;
-use teetap_proxy::session::{
-    Connless, Datagram, Ends, Event, EventKind, MadeAt, Placed, SessionChange,
-};
+use teetap_proxy::session::{Connless, Datagram, Ends, Event, EventKind, MadeAt, Placed, SessionChange};
 
 impl Scrubber {
     /// Replaces the addresses of a run.

@@ -222,7 +222,10 @@ impl<'r> Checker<'r> {
             return diagnostic.help(format!("a snapshot item is `snap.{text}[ID]`"));
         }
         let messages = self.defs.iter().map(|(_, def)| &*def.name);
-        let words = ATOMS.iter().map(|(word, _)| *word).chain(VALUES);
+        let words = ATOMS
+            .iter()
+            .map(|(word, _)| *word)
+            .chain(VALUES.into_iter().filter(|word| word.len() > 3));
         let words = words.filter(|word| whole && !(self.is_rule && is_for_filters(word)));
         match suggest(text, words.chain(messages)) {
             None if whole && self.defs.iter().any(|(_, def)| def.path(text).is_ok()) => {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use teetap_rules::{Effect, Fate, Program, RuleId, Severity, Shared, Style, Verdict};
+use teetap_rules::{Effect, Fate, Made, Program, RuleId, Severity, Shared, Style, Verdict};
 use teetap_wire::Dir;
 use teetap_wire::def::{Datum, Registry};
 
@@ -145,6 +145,14 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
         .into_iter()
         .skip_while(|mark| &**mark == BESIDE)
         .collect();
+    let made = |list: Vec<Made>| {
+        let of = |made: Made| Made {
+            rule: made.rule.and_then(number),
+            ..made
+        };
+        list.into_iter().map(of).collect::<Vec<_>>()
+    };
+    let (before, after) = (made(verdict.before), made(verdict.after));
     let effects = effects.into_iter().filter_map(|effect| {
         Some(match effect {
             Effect::Failed { rule, why } => Effect::Failed {
@@ -170,6 +178,8 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
         rules,
         overtakes,
         marks,
+        before,
+        after,
         ..verdict
     };
     (verdict, effects.collect())

@@ -388,7 +388,7 @@ fn texts_are_composed_of_values() {
         (
             "set .message = \"{.message} ({sess.proto}, {t}, {n})\" when cl_say",
             say("hi"),
-            say("hi (ddnet, 1.5s, 1)"),
+            say("hi (ddnet, 0s, 1)"),
         ),
         (
             "set .message = \"{{x}} \\\"{.message}\\\"\" when cl_say",
@@ -437,7 +437,7 @@ fn wrong_values_in_braces_have_their_place() {
     for (source, expected) in [
         (
             "set .message = \"a {cl_say.mesage}\" when cl_say",
-            "1:26 E103 message `cl_say` has no field `mesage`",
+            "1:27 E103 message `cl_say` has no field `mesage`",
         ),
         ("set .message = \"a}\" when cl_say", "1:18 E001 unmatched `}`"),
         (

@@ -31,7 +31,7 @@ const MORE_ACTIONS: &[&str] = &[
     "dup 3 gap 1ms",
     "corrupt 1 bits",
     "expect sv_motd within 500ms",
-    "inject c2s cl_say{message: \"{n}\"} every 2",
+    "inject c2s cl_say{message: \"{{n}}\"} every 2",
     "inject s2c sv_broadcast{message: last(cl_say).message}",
 ];
 
@@ -230,7 +230,7 @@ fn source(dice: &mut Random, is_control: bool) -> String {
     }
     if dice.below(4) == 0 {
         let timed = *dice.pick(&[
-            "inject s2c sv_chat{client_id: -1, message: \"{n}\"} every 700ms",
+            "inject s2c sv_chat{client_id: -1, message: \"{{n}}\"} every 700ms",
             "stall 300ms every 2s",
             "exit 13 every 20s",
             "close client every 9s",
