@@ -22,4 +22,5 @@ mod sessions;
 mod stats;
 mod timeline;
 mod tour;
+mod twelve;
 mod walk;

@@ -68,7 +68,7 @@ pub(super) fn candidates(app: &App, purpose: &Purpose, before: &str) -> Candidat
     }
 }
 
-/// Returns the words that contain the typed one: those that begin with it first, then in the order of the traffic.
+/// Returns the words that contain the typed one: messages in the order of the traffic, those that it does not have last.
 fn words(app: &App, word: &str, is_rule: bool) -> Vec<(String, String)> {
     let stem = word.rsplit_once('.').map_or("", |(head, _)| head);
     let stem = match stem {
@@ -83,9 +83,16 @@ fn words(app: &App, word: &str, is_rule: bool) -> Vec<(String, String)> {
         .into_iter()
         .filter(|(name, _)| name != word && rest(name).contains(&typed))
         .collect();
-    found.sort_by_cached_key(|(name, _)| {
-        let count = counts.get(name.as_str()).copied().unwrap_or(0);
-        (!rest(name).starts_with(&typed), Reverse(count), name.clone())
+    let classes = [Class::Control, Class::System, Class::Game, Class::Connless].map(Class::name);
+    found.sort_by_cached_key(|(name, what)| {
+        let begins = rest(name).starts_with(&typed);
+        // Words of the language that begin with the letters are as likely as any message.
+        let count = match counts.get(name.as_str()) {
+            Some(count) => *count,
+            None if begins && !classes.contains(what) => u64::MAX,
+            None => 0,
+        };
+        (Reverse(count), !begins, name.clone())
     });
     let explained = found.into_iter().map(|(name, what)| {
         let seen = counts.get(name.as_str());

@@ -228,7 +228,11 @@ fn in_prompt(app: &mut App, mut prompt: Prompt, key: KeyPress) {
     match key.code() {
         // Only the page about the language is closed.
         KeyCode::Esc if is_closed => {}
-        KeyCode::Esc => return,
+        KeyCode::Esc => {
+            // What was typed can be recalled.
+            let line = prompt.editor.text().trim();
+            return app.dialog.histories.for_purpose(&prompt.purpose).push(line);
+        }
         KeyCode::Enter => return enter(app, prompt),
         code @ (KeyCode::Tab | KeyCode::BackTab) => {
             prompt.choose(code == KeyCode::Tab);

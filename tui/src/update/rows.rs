@@ -81,13 +81,8 @@ pub(super) fn lint(app: &mut App) {
 
 /// Switches the filter off or on.
 pub(super) fn filter(app: &mut App) -> Result<(), RowError> {
-    let on = app.messages.toggle_filter().ok_or(RowError::NoFilter)?;
+    app.messages.toggle_filter().ok_or(RowError::NoFilter)?;
     app.reread();
-    app.dialog.say(if on {
-        "the filter is on"
-    } else {
-        "the filter is off"
-    });
     Ok(())
 }
 

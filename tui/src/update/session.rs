@@ -86,12 +86,7 @@ pub(super) fn fold(app: &mut App) {
 pub(super) fn filter(app: &mut App) -> Result<(), RowError> {
     let session = app.sessions.shown();
     let on = app.sessions.ladder.toggle_filter(session);
-    let text = match on.ok_or(RowError::NoFilter)? {
-        true => "the filter is on",
-        false => "the filter is off",
-    };
-    app.dialog.say(text);
-    Ok(())
+    on.map(|_| ()).ok_or(RowError::NoFilter)
 }
 
 /// Selects the next or previous datagram of the ladder that repeats a message.
@@ -101,7 +96,8 @@ fn resend(app: &mut App, forward: bool) -> Result<(), SessionError> {
     let rows = ladder.numbers(session);
     let found = match (ladder.selected(session), forward) {
         (Some(line), true) => ladder.resend_below(session, line),
-        (None, true) => None,
+        // From the newest row the search begins at the oldest one.
+        (None, true) => ladder.resend_below(session, rows.start),
         (line, false) => ladder.resend_above(session, line.unwrap_or(rows.end)),
     };
     let target = found.ok_or(match forward {
@@ -127,8 +123,7 @@ fn open(app: &mut App) -> Result<(), SessionError> {
     app.panes.show(View::Messages);
     app.panes.shape.is_open = true;
     if lifted {
-        app.dialog
-            .say("what hid the datagram from the list is lifted: filter, session, fold");
+        app.dialog.say("what hid it from the list is lifted");
     }
     Ok(())
 }

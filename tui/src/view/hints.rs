@@ -13,7 +13,10 @@ use teetap_wire::counted;
 use super::put;
 use crate::{
     action::{Action, hints_of},
-    app::{App, Overlay, View, contents::wrapped, filter::Filtering, form::Target, prompt::Purpose},
+    app::{
+        App, Overlay, View, contents::wrapped, filter::Filtering, form::Target, prompt::Purpose,
+        rules::RuleRow,
+    },
 };
 
 /// Maximum lines of an answer.
@@ -58,35 +61,42 @@ pub(super) fn short(text: &str, width: usize) -> Vec<String> {
 /// Draws the answer to the last key. Without one, draws the state and the hints.
 pub(super) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App) {
     buffer.set_style(area, app.look.theme.bar());
-    let answer = answer(app, area.width);
-    if let Some((level, _)) = app.dialog.status.as_ref().filter(|_| !answer.is_empty()) {
-        let style = match level {
-            Level::Info => Style::new(),
-            Level::Warning => app.look.theme.key(),
-        };
-        for (text, row) in answer.iter().zip(area.rows()) {
-            put(buffer, row, &Line::styled(format!(" {text}"), style));
-        }
+    let theme = app.look.theme;
+    let mut answer = answer(app, area.width);
+    let style = match &app.dialog.status {
+        Some((Level::Warning, _)) if !answer.is_empty() => theme.key(),
+        _ => Style::new(),
+    };
+    for (text, row) in answer.iter().zip(area.rows()) {
+        put(buffer, row, &Line::styled(format!(" {text}"), style));
+    }
+    if answer.len() > 1 {
         return;
     }
-    let theme = app.look.theme;
     let hints = match &app.dialog.overlay {
         Some(overlay) => overlaid(overlay),
         None => of_pane(app),
     };
-    let state = match &app.dialog.overlay {
+    let is_answered = !answer.is_empty();
+    let state = answer.pop().unwrap_or_else(|| match &app.dialog.overlay {
         Some(overlay) => owner(overlay).to_owned(),
         None => state(app),
-    };
-    // The first hint fits any screen.
-    let least = hints.first().map_or(0, |hint| width(hint) + 1);
+    });
+    // The first hint fits any screen, unless there is an answer.
+    let first = hints.first().filter(|_| !is_answered);
+    let least = first.map_or(0, |hint| width(hint) + 1);
     let state = super::cut(
         &format!(" {state}"),
         usize::from(area.width).saturating_sub(least),
     );
-    put(buffer, area, &Line::raw(state.as_str()));
+    put(buffer, area, &Line::styled(state.as_str(), style));
     let used = Line::raw(state.as_str()).width() + 2;
-    let shown = fitting(hints, usize::from(area.width).saturating_sub(used));
+    let mut shown = fitting(hints, usize::from(area.width).saturating_sub(used));
+    // The first hint may be too long for the rest of the line.
+    let too_long = |hint: &Hint| used + width(hint) > usize::from(area.width);
+    if is_answered && shown.first().is_some_and(too_long) {
+        shown.clear();
+    }
     let total: usize = shown.iter().map(|hint| width(hint) + 2).sum();
     let start = usize::from(area.width).saturating_sub((total + 1).saturating_sub(2));
     let mut x = area.x + u16::try_from(start).unwrap_or(0);
@@ -191,7 +201,7 @@ fn word(app: &App, action: Action) -> Option<String> {
         Action::Lint if app.run.meter.lint_count() == 0 => return None,
         Action::Follow if list.follows() => return None,
         Action::Intercept if app.rules.intercepts() => "stop pausing",
-        Action::Intercept if list.filter().is_none() || !app.orders.is_live => return None,
+        Action::Intercept if !list.filter()?.is_on() || !app.orders.is_live => return None,
         Action::Release | Action::ReleaseAll | Action::DropHeld if !is_held => return None,
         Action::NextMatch if app.dialog.histories.searches.get(0).is_none() => return None,
         Action::StopRepeat if app.orders.repeat.is_none() => return None,
@@ -199,6 +209,16 @@ fn word(app: &App, action: Action) -> Option<String> {
         Action::Zoom | Action::NextPane if !app.panes.has_detail() && !is_held => return None,
         Action::Earlier | Action::Later if app.timeline.is_none() => return None,
         Action::Edit | Action::Inject | Action::Again if !app.orders.is_live => return None,
+        Action::Less | Action::More if matches!(app.rules.row(), Some(RuleRow::Statement(_)) | None) => {
+            return None;
+        }
+        Action::ToggleRule | Action::DeleteRule | Action::RuleUp | Action::RuleDown
+            if app.rules.selected().is_none() =>
+        {
+            return None;
+        }
+        // The crumb names the key.
+        Action::Session if list.session().is_some() => return None,
         Action::Undo if app.rules.undo.is_empty() => return None,
         Action::KeepSnapshot if app.sessions.snapshot.is_frozen() => "newest",
         _ => action.entry().hint,
