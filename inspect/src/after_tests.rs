@@ -16,7 +16,7 @@ fn say(text: &str) -> Vec<u8> {
 
 /// Returns a 0.7 `rcon_auth`.
 fn auth(password: &str) -> Vec<u8> {
-    [b"\x29", password.as_bytes(), b"\0"].concat()
+    [b"\x2d", password.as_bytes(), b"\0"].concat()
 }
 
 const AT: SentAt = SentAt {
@@ -102,7 +102,7 @@ fn an_edit_shows_the_old_and_the_new_message() {
     let decoded = decoded(&came, Some(&left), placed, &[]);
     let line = line(&decoded);
     assert!(
-        line.ends_with("edit (chat4) all: hello → good\u{fffd}bye"),
+        line.ends_with("edit (chat4) all: hello → \"good\u{fffd}bye\" as sent !text-cleaned"),
         "{line}"
     );
     let sent = &json(&decoded, Verbosity::Bytes)["sent"];
