@@ -7,7 +7,7 @@ use super::checker::Checker;
 use super::value::Operand;
 use super::words::Names;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::eval::{Deed, DoneFact, Maker, Number, PacketFact, SessionFact, SessionState, SnapFact, Text};
+use crate::eval::{DoneFact, Number, PacketFact, SessionFact, SessionState, SnapFact, Text};
 use crate::syntax::{Path, Quantity};
 
 const STATES: Names = &[
@@ -28,31 +28,6 @@ const PROTOS: Names = &[
     ("0.6.5", Proto::V65 as i64),
     ("ddnet", Proto::Ddnet as i64),
     ("0.7", Proto::V7 as i64),
-];
-
-pub(super) const DEEDS: Names = &[
-    ("pass", Deed::Pass as i64),
-    ("edit", Deed::Edit as i64),
-    ("corrupt", Deed::Corrupt as i64),
-    ("repeat", Deed::Repeat as i64),
-    ("known", Deed::Known as i64),
-    ("gap", Deed::Gap as i64),
-    ("drop", Deed::Drop as i64),
-    ("lose", Deed::Lose as i64),
-    ("hold", Deed::Hold as i64),
-    ("delay", Deed::Delay as i64),
-    ("refuse", Deed::Refuse as i64),
-    ("inject", Deed::Inject as i64),
-    ("copy", Deed::Copy as i64),
-    ("release", Deed::Release as i64),
-    ("discard", Deed::Discard as i64),
-];
-
-pub(super) const MAKERS: Names = &[
-    ("peer", Maker::Peer as i64),
-    ("rule", Maker::Rule as i64),
-    ("user", Maker::User as i64),
-    ("proxy", Maker::Proxy as i64),
 ];
 
 /// Returns the table of facts: name, operand, and the noun that explains it.

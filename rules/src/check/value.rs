@@ -3,9 +3,8 @@
 use teetap_wire::Side;
 
 use super::checker::Checker;
-use super::fact::{DEEDS, MAKERS};
 use super::literal;
-use super::words::{FRAME, Names, atom};
+use super::words::{DEEDS, FRAME, MAKERS, Names, atom};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{DoneFact, Number, PacketFact, Text};
 use crate::span::Span;

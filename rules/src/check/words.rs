@@ -3,7 +3,7 @@
 use teetap_wire::Dir;
 use teetap_wire::def::Class;
 
-use crate::eval::Flag;
+use crate::eval::{Deed, Flag, Maker};
 
 /// Named values of a number.
 pub(super) type Names = &'static [(&'static str, i64)];
@@ -14,6 +14,33 @@ pub(super) const VALUES: [&str; 7] = ["n", "t", "leg", FRAME, "action", "rule", 
 
 /// Number of the datagram, which rules cannot use.
 pub(super) const FRAME: &str = "frame";
+
+/// Values of `action`.
+pub(super) const DEEDS: Names = &[
+    ("pass", Deed::Pass as i64),
+    ("edit", Deed::Edit as i64),
+    ("corrupt", Deed::Corrupt as i64),
+    ("repeat", Deed::Repeat as i64),
+    ("known", Deed::Known as i64),
+    ("gap", Deed::Gap as i64),
+    ("drop", Deed::Drop as i64),
+    ("lose", Deed::Lose as i64),
+    ("hold", Deed::Hold as i64),
+    ("delay", Deed::Delay as i64),
+    ("refuse", Deed::Refuse as i64),
+    ("inject", Deed::Inject as i64),
+    ("copy", Deed::Copy as i64),
+    ("release", Deed::Release as i64),
+    ("discard", Deed::Discard as i64),
+];
+
+/// Values of `origin`.
+pub(super) const MAKERS: Names = &[
+    ("peer", Maker::Peer as i64),
+    ("rule", Maker::Rule as i64),
+    ("user", Maker::User as i64),
+    ("proxy", Maker::Proxy as i64),
+];
 
 /// A condition of one word.
 pub(super) enum Atom {
