@@ -84,6 +84,21 @@ fn reader() -> Reader {
 #[test]
 fn twelve_tasks_are_done_with_the_keys_that_the_screen_names() {
     let mut reader = reader();
+    reads(&mut reader);
+    makes_rules(&mut reader);
+    sends(&mut reader);
+    // 12. Which datagram was sent again, and what was in it?
+    reader.hinted("4", "ladder");
+    reader.0.sessions.pick(teetap_proxy::session::SessionId(1));
+    reader.hinted("n", "next resend");
+    reader.hinted("o", "original");
+    reader.hinted("enter", "open");
+    assert_eq!(reader.0.panes.view, View::Messages);
+    assert!(reader.0.panes.shape.is_open);
+}
+
+/// Tasks 1 to 5.
+fn reads(reader: &mut Reader) {
     // 1. What is in a message?
     reader.find("sv_chat");
     reader.hinted("enter", "open");
@@ -110,6 +125,10 @@ fn twelve_tasks_are_done_with_the_keys_that_the_screen_names() {
     reader.arrow("down", 2);
     reader.hinted("enter", "choose");
     assert!(reader.screen().contains(" s only #"), "{}", reader.screen());
+}
+
+/// Tasks 6 to 8.
+fn makes_rules(reader: &mut Reader) {
     // 6. Lose what is like this message.
     reader.find("sv_chat");
     reader.hinted("x", "rule");
@@ -148,6 +167,10 @@ fn twelve_tasks_are_done_with_the_keys_that_the_screen_names() {
         "{undone:?}"
     );
     reader.hinted("esc", "back");
+}
+
+/// Tasks 9 to 11.
+fn sends(reader: &mut Reader) {
     // 9. Send something new.
     reader.hinted("i", "inject");
     reader.types("s2c sv_broadcast");
@@ -181,14 +204,6 @@ fn twelve_tasks_are_done_with_the_keys_that_the_screen_names() {
     assert!(matches!(&reader.commands()[..], [Command::Edit(_)]));
     reader.hinted("a", "release");
     assert!(matches!(&reader.commands()[..], [Command::Release(_)]));
-    // 12. Which datagram was sent again, and what was in it?
-    reader.hinted("4", "ladder");
-    reader.0.sessions.pick(teetap_proxy::session::SessionId(1));
-    reader.hinted("n", "next resend");
-    reader.hinted("o", "original");
-    reader.hinted("enter", "open");
-    assert_eq!(reader.0.panes.view, View::Messages);
-    assert!(reader.0.panes.shape.is_open);
 }
 
 #[test]
