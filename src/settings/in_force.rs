@@ -19,7 +19,7 @@ pub(crate) struct InForce {
 }
 
 /// Options that change only the look of the output.
-const LOOK: [&str; 3] = ["ascii", "color", "theme"];
+const LOOK: [&str; 4] = ["ascii", "color", "history", "theme"];
 
 impl InForce {
     /// Returns the settings in force for a command.

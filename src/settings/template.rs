@@ -12,7 +12,7 @@ use super::{KEYS, USER_ONLY, options};
 const WIDTH: usize = 100;
 
 /// Values of options that have no default, as examples.
-const EXAMPLES: [(&str, &str); 23] = [
+const EXAMPLES: [(&str, &str); 24] = [
     ("listen", "\"127.0.0.1:8303\""),
     ("seed", "1"),
     ("rule", "[\"drop when sv_emoticon\"]"),
@@ -36,6 +36,7 @@ const EXAMPLES: [(&str, &str); 23] = [
     ("color", "\"auto\""),
     ("time", "\"session\""),
     ("theme", "\"default\""),
+    ("history", "64"),
 ];
 
 /// Returns a file in which every option is commented out.

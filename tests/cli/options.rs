@@ -56,6 +56,7 @@ const SEARCHED: [&str; 7] = [
 const VALUES: &[(&str, &str)] = &[
     ("listen", ":0"),
     ("seed", "1"),
+    ("history", "16"),
     ("rule", "drop when c2s"),
     ("link", "both delay 5ms"),
     ("profile", "3g"),
@@ -129,7 +130,7 @@ fn each_command_takes_only_its_own_options() {
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         (
             "open",
-            [&SHOWN[..], &["filter", "from", "to", "tui", "theme"]].concat(),
+            [&SHOWN[..], &["filter", "from", "to", "tui", "theme", "history"]].concat(),
             &["FILE"],
         ),
         ("grep", [&SHOWN[..], &SEARCHED[..]].concat(), &["c2s", "FILE"]),
