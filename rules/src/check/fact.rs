@@ -30,11 +30,18 @@ const PROTOS: Names = &[
     ("0.7", Proto::V7 as i64),
 ];
 
-/// Returns the table of facts: name, operand, and the noun that explains it.
-fn facts() -> [(&'static str, Operand, &'static str); 20] {
+/// A row of the table of facts: name, operand, and the noun that explains it.
+type Row = (&'static str, Operand, &'static str);
+
+/// Returns the table of facts.
+fn facts() -> impl Iterator<Item = Row> {
+    seen().into_iter().chain(done())
+}
+
+/// Returns the facts about datagrams and messages as they were received.
+fn seen() -> [Row; 15] {
     use Operand::{Named, Truth};
     let number = |number, quantity| Operand::Number(number, quantity);
-    let done = |fact| Truth(Number::Done(fact));
     [
         (
             "pkt.size",
@@ -111,12 +118,16 @@ fn facts() -> [(&'static str, Operand, &'static str); 20] {
             number(Number::Snap(SnapFact::Parts), Quantity::Plain),
             "the number of parts of the snapshot",
         ),
+    ]
+}
+
+/// Returns the facts about what link lines did, which only filters have.
+fn done() -> [Row; 5] {
+    let done = |fact| Operand::Truth(Number::Done(fact));
+    let delay = Operand::Number(Number::Done(DoneFact::Delay), Quantity::Duration);
+    [
         ("link.lost", done(DoneFact::Lost), "`link.lost`"),
-        (
-            "link.delay",
-            number(Number::Done(DoneFact::Delay), Quantity::Duration),
-            "the delay by link lines",
-        ),
+        ("link.delay", delay, "the delay by link lines"),
         ("link.corrupted", done(DoneFact::Corrupted), "`link.corrupted`"),
         ("link.duplicated", done(DoneFact::Duplicated), "`link.duplicated`"),
         ("link.reordered", done(DoneFact::Reordered), "`link.reordered`"),
@@ -125,12 +136,12 @@ fn facts() -> [(&'static str, Operand, &'static str); 20] {
 
 /// Returns the names of all facts.
 pub(super) fn names() -> Vec<&'static str> {
-    facts().iter().map(|(name, ..)| *name).collect()
+    facts().map(|(name, ..)| name).collect()
 }
 
 /// Returns the noun that explains a fact; `None` if no fact has this name.
 pub(crate) fn noun(name: &str) -> Option<&'static str> {
-    let found = facts().into_iter().find(|(known, ..)| *known == name);
+    let found = facts().find(|(known, ..)| *known == name);
     found.map(|(.., noun)| noun)
 }
 
@@ -153,7 +164,7 @@ impl Checker<'_> {
             return self.failed(diagnostic);
         };
         let wanted = format!("{}.{}", head.name.text, second.name.text);
-        let Some((_, operand, _)) = facts().into_iter().find(|(name, ..)| *name == wanted) else {
+        let Some((_, operand, _)) = facts().find(|(name, ..)| *name == wanted) else {
             let mut names = names();
             names.retain(|name| name.starts_with(&*head.name.text));
             let what = format!("unknown fact `{wanted}`");

@@ -415,7 +415,7 @@ fn texts_are_composed_of_values() {
         (
             "set .message = \"{sess.name}\" when cl_say",
             say("hi"),
-            "the value for `.message` is missing",
+            "the value for `cl_say.message` is missing",
         ),
         (
             "inject s2c sv_motd{message: \"{.password}\"} when rcon_auth",
@@ -442,7 +442,7 @@ fn wrong_values_in_braces_have_their_place() {
         ("set .message = \"a}\" when cl_say", "1:18 E001 unmatched `}`"),
         (
             "set .client_id = \"{t}\" when sv_chat",
-            "1:18 E201 `.client_id` is a number, not text with values in braces",
+            "1:18 E201 `sv_chat.client_id` is a number, not text with values in braces",
         ),
         (
             "set .message = \"{sv_chat.message}\" when cl_say",
