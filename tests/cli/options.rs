@@ -104,7 +104,8 @@ const COMPARED: [&str; 8] = [
 ];
 
 /// Options of the command that lists findings.
-const JUDGED: [&str; 9] = [
+const JUDGED: [&str; 10] = [
+    "leg",
     "quiet",
     "verbose",
     "json",

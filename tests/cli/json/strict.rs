@@ -69,6 +69,7 @@ fn no_object_accepts_other_fields() {
     assert_eq!(
         open,
         [
+            "as_sent.fields",
             "item.before",
             "item.fields",
             "item.scale",
