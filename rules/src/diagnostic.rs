@@ -5,6 +5,7 @@
 
 use annotate_snippets::Level;
 use teetap_wire::def::meant_in_source;
+use teetap_wire::{is_deceptive, is_invisible};
 
 use crate::render::{Report, Style};
 use crate::span::Span;
@@ -139,7 +140,7 @@ impl Diagnostic {
     /// Adds a suggested correction.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(visible(help.into()));
         self
     }
 
@@ -150,6 +151,13 @@ impl Diagnostic {
             Some(name) => self.help(meant_in_source(name)),
             None => self,
         }
+    }
+
+    /// Replaces the suggested correction if there is another one.
+    #[must_use]
+    pub fn or_help(mut self, help: Option<String>) -> Self {
+        self.help = help.map(visible).or(self.help);
+        self
     }
 
     /// Adds a note.
@@ -186,8 +194,68 @@ impl Diagnostic {
     }
 }
 
-/// Sorts diagnostics for display: by position in the text, then by severity.
-pub(crate) fn sort(diagnostics: &mut Vec<Diagnostic>) {
+/// Returns a text with escapes for characters that a terminal obeys or does not show: help quotes what was typed.
+fn visible(text: String) -> String {
+    let is_hidden = |c: char| c.is_control() || is_deceptive(c) || is_invisible(c);
+    if !text.contains(is_hidden) {
+        return text;
+    }
+    let escaped = text.chars().map(|c| match is_hidden(c) {
+        true => c.escape_unicode().to_string(),
+        false => c.to_string(),
+    });
+    escaped.collect()
+}
+
+impl Diagnostic {
+    /// Adds general help to an error without help.
+    #[must_use]
+    pub(crate) fn with_general_help(self) -> Self {
+        if self.help.is_some() || self.severity() != Severity::Error {
+            return self;
+        }
+        let help = match self.code {
+            Code::Unclosed => "close it, or remove the opening sign",
+            Code::TooComplex => "write a shorter text, or split it into several statements",
+            Code::LeadingZero | Code::BadNumber => {
+                "write a number such as `5`, `1.5` or `0x1f`, with a unit such as `ms` if it measures time"
+            }
+            Code::BadRegex => {
+                "a `\\` before a sign takes it literally, as in `/\\(/`; text without patterns is `contains \"(\"`"
+            }
+            Code::Repeated => "remove one of the two",
+            Code::Contradiction => "keep one of the two",
+            Code::UnknownVariable => "a rule sets it first, as in `var $joined = t when enter_game`",
+            Code::NoList => "remove the index in brackets, or use a smaller one",
+            Code::Arguments | Code::UnknownFunction => {
+                "write `seen(enter_game)`, `count(sv_chat) > 3`, `last(sv_chat).message` or `len(.message)`"
+            }
+            Code::Mismatch => "compare numbers with numbers, and text in quotes with text",
+            Code::WrongOperator => "numbers have `==`, `<` and `in`; text has `==`, `contains` and `matches`",
+            Code::Impossible => {
+                "write a value that the field can have; `teetap messages NAME` prints the fields"
+            }
+            Code::NotCondition => "compare it, as in `sv_chat.client_id == 0`",
+            Code::NotValue => "write a field, as in `sv_chat.client_id`, or use the condition alone",
+            Code::DivideByZero => "write another number after `/`",
+            Code::BadRange => "write the smaller value first",
+            Code::UnknownField | Code::UnknownLabel => {
+                "`teetap messages NAME` prints the fields of a message and their values"
+            }
+            Code::UnknownItem => "`teetap messages` prints the names of all items",
+            Code::UnknownName => "`teetap messages` prints the names of all messages",
+            _ => "`teetap help rules` and `teetap help filters` show how texts are written",
+        };
+        self.help(help)
+    }
+}
+
+/// Prepares diagnostics for display: adds general help, and sorts them by position in the text, then by severity.
+pub(crate) fn finish(diagnostics: &mut Vec<Diagnostic>) {
+    for diagnostic in diagnostics.iter_mut() {
+        let given = diagnostic.clone();
+        *diagnostic = given.with_general_help();
+    }
     diagnostics.sort_by(|a, b| {
         let key = |d: &Diagnostic| (d.span.start, d.severity(), d.span.end, d.code);
         key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
@@ -213,6 +281,20 @@ mod tests {
             };
             assert!(code.name().starts_with(letter), "{code:?}");
         }
+    }
+
+    #[test]
+    fn help_shows_hidden_characters() {
+        let help = |text: &str| {
+            Diagnostic::new(Code::Expected, Span::default(), "x")
+                .help(text)
+                .help
+        };
+        assert_eq!(
+            help("write `\u{1b}[1m\u{202e}`").as_deref(),
+            Some("write `\\u{1b}[1m\\u{202e}`")
+        );
+        assert_eq!(help("write `é`").as_deref(), Some("write `é`"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use teetap_wire::def::{Datum, Decoded, Dialect, EditError, EncodeError, PathErro
 use teetap_wire::{Dir, Proto};
 
 use crate::check::{Template, check_made};
-use crate::diagnostic::{Code, Diagnostic, Severity, sort};
+use crate::diagnostic::{Code, Diagnostic, Severity, finish};
 use crate::span::Span;
 use crate::syntax::parse_made;
 use crate::verdict::Made;
@@ -81,7 +81,7 @@ impl Draft {
             let what = "`before` needs the message of a rule";
             diagnostics.push(Diagnostic::new(Code::NotHere, Span::new(0, text.len()), what));
         }
-        sort(&mut diagnostics);
+        finish(&mut diagnostics);
         let is_error = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
         match template {
             Some(template) if !diagnostics.iter().any(is_error) => {

@@ -6,7 +6,7 @@ use teetap_wire::def::{Class, Datum, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
 use crate::check::{ResolvedAction, Variables};
-use crate::diagnostic::{Code, Diagnostic, Severity, sort};
+use crate::diagnostic::{Code, Diagnostic, Severity, finish};
 use crate::eval::{Cond, DefKey, Facts, Identity, Memory, Number, Program, Reach, Subject, Text, Value};
 use crate::proto_dirs::proto_dirs;
 use crate::span::Span;
@@ -95,7 +95,7 @@ impl Filter {
         let wrong = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;
         if diagnostics.iter().any(wrong) {
             diagnostics.retain(wrong);
-            sort(&mut diagnostics);
+            finish(&mut diagnostics);
             return Err(diagnostics);
         }
         let reach = Reach::new(&program, registry, true);
@@ -107,9 +107,10 @@ impl Filter {
             ));
         } else if !Reach::new(&program, registry, false).anything() {
             let what = "only messages sent in the wrong direction can match this";
-            diagnostics.push(Diagnostic::new(Code::NeverMatches, expr.span, what));
+            let help = "messages of the client, such as `cl_say`, are `c2s`; those of the server, such as `sv_chat`, are `s2c`";
+            diagnostics.push(Diagnostic::new(Code::NeverMatches, expr.span, what).help(help));
         }
-        sort(&mut diagnostics);
+        finish(&mut diagnostics);
         let filter = Self {
             expr,
             values,

@@ -14,6 +14,7 @@
 //! | [`impair`] | link impairment of whole datagrams, such as delay, loss and rate |
 //! | [`program`] | rules: conditions on messages, and actions |
 //! | [`diagnostic`] | errors, warnings and notes about a text |
+//! | `synonym` | words of other tools, with what to type for them |
 //! | [`wrap`] | text for people in lines of a given width |
 
 #![warn(missing_docs)]
@@ -35,6 +36,7 @@ mod opening;
 mod proto_dirs;
 mod render;
 mod span;
+mod synonym;
 mod units;
 mod verdict;
 

@@ -9,6 +9,7 @@ use super::words::{Atom, atom};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::eval::{Cond, Number, Source, Target};
 use crate::span::Span;
+use crate::synonym::{self, Place};
 use crate::syntax::{Call, Expr, Kind, Quantity};
 
 /// All functions with their syntax.
@@ -69,7 +70,17 @@ impl Checker<'_> {
                     call.name.span,
                     format!("unknown function `{name}`"),
                 );
-                let diagnostic = diagnostic.meant(suggest(name, names.clone()));
+                let typed = match name {
+                    "lint" => call
+                        .arguments
+                        .first()
+                        .map(|code| format!("write `lint.{}`", code.to_string().replace(" - ", "_"))),
+                    _ if self.is_name(name) => Some(format!(
+                        "write `{name}` alone, or a field: `{name}.message == \"x\"`"
+                    )),
+                    _ => synonym::help(Place::Function, name),
+                };
+                let diagnostic = diagnostic.meant(suggest(name, names.clone())).or_help(typed);
                 self.failed(
                     diagnostic.note(format!("functions are {}", names.collect::<Vec<_>>().join(", "))),
                 )

@@ -7,10 +7,11 @@ use super::literal::{missing_unit, not_whole, word};
 use super::value::Operand;
 use super::versions;
 use super::words::FRAME;
-use super::words::Names;
+use super::words::{Names, atom};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Cond, IntTest, Test, TextTest};
 use crate::span::Span;
+use crate::synonym::{self, Place};
 use crate::syntax::{Compare, Expr, Kind, Quantity};
 
 /// Returns true if an expression is constant: a literal, or a named value.
@@ -34,6 +35,9 @@ impl Checker<'_> {
                 true => (right, op.mirrored(), left),
                 false => (left, op, right),
             };
+        if let Some(diagnostic) = self.named_by_text(left, right) {
+            return self.report_error(diagnostic);
+        }
         let operand = self.operand(left);
         if matches!(operand, Operand::Failed) {
             // Other errors are reported at the same time.
@@ -47,6 +51,54 @@ impl Checker<'_> {
         } else {
             self.with_other(&operand, op, left, right, span)
         }
+    }
+
+    /// Returns the error for `name == "sv_chat"` or `dir == c2s`: the name is a condition itself.
+    fn named_by_text(&self, left: &Expr, right: &Expr) -> Option<Diagnostic> {
+        let unknown = word(left)?;
+        let named = right.to_string();
+        let truth = word(right).filter(|word| matches!(*word, "true" | "false" | "yes" | "no"));
+        let is_truth = truth.is_some() || matches!(&*named, "0" | "1");
+        if is_truth && atom(unknown).is_some() {
+            let what = format!("`{unknown}` is a condition, not a value");
+            let help = format!("write `{unknown}` or `not {unknown}`");
+            return Some(Diagnostic::new(Code::NotValue, left.span, what).help(help));
+        }
+        if unknown == "lint" {
+            let code = named
+                .trim_matches('"')
+                .replace(['-', ' '], "_")
+                .replace("___", "_");
+            let what = "`lint` is a condition, not a value";
+            return Some(
+                Diagnostic::new(Code::NotValue, left.span, what).help(format!("write `lint.{code}`")),
+            );
+        }
+        if unknown == "sess" && matches!(right.kind, Kind::Number(_)) {
+            let what = "`sess` is not a value";
+            return Some(
+                Diagnostic::new(Code::NotHere, left.span, what).help(format!("write `sess.id == {right}`")),
+            );
+        }
+        synonym::typed(Place::Condition, unknown)?;
+        let name = match &right.kind {
+            Kind::Text(text) => text,
+            _ => word(right)?,
+        };
+        let path = crate::syntax::parse(name).ok()?;
+        let is_name = match &path.kind {
+            Kind::Path(path) if !path.dot => {
+                path.segments.len() == 1 && atom(name).is_some()
+                    || self
+                        .look_up(&path.segments)
+                        .is_ok_and(|(_, used)| used == path.segments.len())
+            }
+            _ => false,
+        };
+        let what = format!("unknown message `{unknown}`");
+        is_name.then(|| {
+            Diagnostic::new(Code::UnknownName, left.span, what).help(format!("write `{path}` alone"))
+        })
     }
 
     fn with_fixed(&mut self, operand: &Operand, op: Compare, left: &Expr, right: &Expr) -> Cond {
@@ -262,7 +314,11 @@ impl Checker<'_> {
                 format!("`{left}` is never `{written}`"),
             );
             let meant = suggest(&written, list.clone()).filter(|_| !matches!(right.kind, Kind::Number(_)));
-            let diagnostic = diagnostic.meant(meant);
+            let first = list
+                .clone()
+                .next()
+                .map(|first| format!("write `{first}`, or another value"));
+            let diagnostic = diagnostic.or_help(first).meant(meant);
             self.report(diagnostic.note(format!("values are {}", list.collect::<Vec<_>>().join(", "))));
         }
         found.map(|(_, value)| *value)
@@ -335,13 +391,13 @@ fn misused(op: Compare, left: &Expr, right: &Expr) -> Option<Diagnostic> {
         (Compare::Matches, _, Kind::Text(text)) => wrong(
             right,
             "`matches` takes a regular expression",
-            format!("`/{text}/`, or `contains \"{text}\"`"),
+            format!("write `/{text}/`, or `contains \"{text}\"`"),
         ),
         (Compare::Matches, _, Kind::Regex(_)) => None,
         (Compare::Matches, ..) => wrong(
             right,
             "`matches` takes a regular expression",
-            "`/text/`".to_owned(),
+            word(right).map_or("write `/text/`".to_owned(), |word| format!("write `/{word}/`")),
         ),
         (_, _, Kind::Regex(pattern)) | (_, Kind::Regex(pattern), _) => {
             let expr = if matches!(right.kind, Kind::Regex(_)) {
@@ -350,7 +406,7 @@ fn misused(op: Compare, left: &Expr, right: &Expr) -> Option<Diagnostic> {
                 left
             };
             let what = format!("`{}` does not take a regular expression", op.sign());
-            wrong(expr, &what, format!("`matches /{pattern}/`"))
+            wrong(expr, &what, format!("write `matches /{pattern}/`"))
         }
         (Compare::Contains, _, Kind::Text(text)) if text.is_empty() => Some(Diagnostic::new(
             Code::Impossible,

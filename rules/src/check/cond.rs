@@ -11,7 +11,7 @@ use super::{literal, vocabulary};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{Cond, DoneFact, IntTest, Number, Program, Target, Test, TextTest};
 use crate::span::Span;
-use crate::syntax::{Compare, Expr, Kind, Name, Path};
+use crate::syntax::{Arith, Compare, Expr, Kind, Name, Path};
 
 /// Checks an expression. The program is valid only if no diagnostic is an error.
 pub(crate) fn check(
@@ -40,7 +40,7 @@ impl Checker<'_> {
 
     pub(super) fn cond(&mut self, expr: &Expr) -> Cond {
         match &expr.kind {
-            Kind::Any(parts) => Cond::Any(parts.iter().map(|part| self.cond(part)).collect()),
+            Kind::Any(parts) => Cond::Any(self.alternatives(parts)),
             Kind::All(parts) => {
                 let outer = self.narrow(parts);
                 let cond = Cond::All(parts.iter().map(|part| self.cond(part)).collect());
@@ -61,7 +61,7 @@ impl Checker<'_> {
             },
             Kind::Path(path) => self.path_cond(path, expr),
             Kind::Call(call) => self.call_cond(call, expr),
-            Kind::Number(_) | Kind::Arith(..) | Kind::Negate(_) => self.not_condition(expr.span, "a number"),
+            Kind::Number(_) | Kind::Arith(..) | Kind::Negate(_) => self.bare_number(expr),
             Kind::Variable(_) => {
                 let operand = self.operand(expr);
                 self.truth(&operand, expr.span)
@@ -72,6 +72,66 @@ impl Checker<'_> {
     fn not_condition(&mut self, span: Span, what: &str) -> Cond {
         let diagnostic = Diagnostic::new(Code::NotCondition, span, format!("{what} is not a condition"));
         self.report_error(diagnostic.help("compare it, as in `… == 1`"))
+    }
+
+    /// Checks conditions that `or` joins. A number alone is meant as another value of the comparison before it.
+    fn alternatives(&mut self, parts: &[Expr]) -> Box<[Cond]> {
+        let mut value: Option<(&Expr, Vec<String>)> = None;
+        let mut conds = Vec::new();
+        for (at, part) in parts.iter().enumerate() {
+            let next = parts.get(at + 1);
+            let is_last = !next.is_some_and(|next| matches!(next.kind, Kind::Number(_)));
+            match (&part.kind, &mut value) {
+                (Kind::Compare(Compare::Equal, left, right), _) if matches!(right.kind, Kind::Number(_)) => {
+                    value = Some((left, vec![right.to_string()]));
+                }
+                (Kind::Number(number), Some((left, values))) => {
+                    values.push(number.to_string());
+                    if !is_last {
+                        conds.push(Cond::Unknown);
+                        continue;
+                    }
+                    let help = format!("write `{left} in {{{}}}`", values.join(" "));
+                    let what = "a number is not a condition";
+                    let diagnostic = Diagnostic::new(Code::NotCondition, part.span, what);
+                    conds.push(self.report_error(diagnostic.help(help)));
+                    continue;
+                }
+                _ => value = None,
+            }
+            conds.push(self.cond(part));
+        }
+        conds.into()
+    }
+
+    /// Reports a number in place of a condition.
+    fn bare_number(&mut self, expr: &Expr) -> Cond {
+        let help = match &expr.kind {
+            Kind::Negate(inner) if matches!(inner.kind, Kind::Path(_) | Kind::Call(_)) => {
+                format!("write `not {inner}`")
+            }
+            Kind::Number(number) if number.quantity() == crate::syntax::Quantity::Duration => {
+                format!("write `t > {number}`")
+            }
+            Kind::Number(number) => format!("compare it, as in `sess.id == {number}`"),
+            Kind::Arith(Arith::Add, left, right)
+                if [left, right]
+                    .iter()
+                    .all(|part| matches!(part.kind, Kind::Path(_))) =>
+            {
+                format!("write `{left} and {right}`")
+            }
+            _ => {
+                // Without blanks `wrong-token` is a subtraction.
+                let code = expr.to_string().replace(" - ", "-");
+                match Lint::ALL.iter().any(|known| known.name() == code) {
+                    true => format!("write `lint.{}`", code.replace('-', "_")),
+                    false => format!("compare it, as in `{expr} == 1`"),
+                }
+            }
+        };
+        let what = "a number is not a condition";
+        self.report_error(Diagnostic::new(Code::NotCondition, expr.span, what).help(help))
     }
 
     /// Checks a path as a condition: a word, a message, or a boolean fact.
@@ -177,9 +237,17 @@ impl Checker<'_> {
                         .copied()
                         .flatten()
                         .map_or("a group of fields".to_owned(), literal::kind);
+                    let help = match &*kind {
+                        _ if what.starts_with("snap.") => {
+                            "compare it, as in `snap.character[3].x == 1`, or use `has(…)`".to_owned()
+                        }
+                        "text" => format!("write `{what} contains \"text\"`, or `has({what})`"),
+                        "a number" => format!("write `{what} == 1`, or `has({what})`"),
+                        _ => format!("compare it, or write `has({what})`"),
+                    };
                     let what = format!("`{what}` is {kind}, not a condition");
                     let diagnostic = Diagnostic::new(Code::NotCondition, span, what);
-                    return self.report_error(diagnostic.help("compare it, as in `… == 1`, or use `has(…)`"));
+                    return self.report_error(diagnostic.help(help));
                 }
                 Cond::Field(*at, tests)
             }

@@ -8,6 +8,7 @@ use super::value::Operand;
 use super::words::Names;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{DoneFact, Number, PacketFact, SessionFact, SessionState, SnapFact, Text};
+use crate::synonym::{self, Place};
 use crate::syntax::{Path, Quantity};
 
 const STATES: Names = &[
@@ -145,11 +146,20 @@ pub(crate) fn noun(name: &str) -> Option<&'static str> {
     found.map(|(.., noun)| noun)
 }
 
-/// Returns the names that can follow `pkt`, `sess` or `snap`, as help.
-pub(super) fn help(head: &str) -> String {
+/// Returns the facts that begin with `pkt`, `sess` or `snap`, as a list.
+pub(super) fn list(head: &str) -> String {
     let mut names = names();
     names.retain(|name| name.starts_with(head));
     names.join(", ")
+}
+
+/// Returns the facts that begin with `pkt`, `sess` or `snap`, as help.
+pub(super) fn help(head: &str) -> String {
+    let mut names = names();
+    names.retain(|name| name.starts_with(head));
+    let others = names.split_off(names.len().min(1));
+    let first = names.first().copied().unwrap_or_default();
+    format!("write `{first}`, or another one of {}", others.join(", "))
 }
 
 impl Checker<'_> {
@@ -169,7 +179,13 @@ impl Checker<'_> {
             names.retain(|name| name.starts_with(&*head.name.text));
             let what = format!("unknown fact `{wanted}`");
             let diagnostic = Diagnostic::new(Code::UnknownFact, second.name.span, what);
-            let diagnostic = diagnostic.meant(suggest(&wanted, names.iter().copied()));
+            let meant = suggest(&wanted, names.iter().copied());
+            let typed = synonym::help(Place::Condition, &second.name.text);
+            let typed = typed.filter(|help| help.contains(&format!("`{}.", head.name.text)));
+            let first = names
+                .first()
+                .map(|first| format!("write `{first}`, or another fact"));
+            let diagnostic = diagnostic.or_help(first).meant(meant).or_help(typed);
             return self.failed(diagnostic.note(format!("there are {}", names.join(", "))));
         };
         if let Some(third) = rest.get(1) {

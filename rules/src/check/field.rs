@@ -9,6 +9,7 @@ use super::{fact, versions};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{DefKey, Field, FieldVariant, Source};
 use crate::span::Span;
+use crate::synonym;
 use crate::syntax::{Path, Segment};
 
 /// Maximum number of definitions whose fields an error lists.
@@ -92,9 +93,13 @@ impl<'r> Checker<'r> {
                 .any(|(_, def)| is_snap(def) && def.path(name).is_ok());
             let diagnostic = match message && path.segments.len() == 2 {
                 true => diagnostic.help(format!("the field of the message is `sys.snap.{name}`")),
-                false => diagnostic.meant(self.registry.suggest(Some(Class::Object), name)),
+                false => diagnostic
+                    .or_help(
+                        synonym::help(synonym::Place::Condition, name).filter(|help| help.contains("`snap.")),
+                    )
+                    .meant(self.registry.suggest(Some(Class::Object), name)),
             };
-            self.report(diagnostic.note(format!("facts of the snapshot are {}", fact::help("snap"))));
+            self.report(diagnostic.note(format!("facts of the snapshot are {}", fact::list("snap"))));
             return None;
         }
         Some((item, defs))
@@ -297,7 +302,23 @@ fn unknown_field(label: &str, defs: &[DialectDef<'_>], name: &str, at: usize, sp
         (None, _) if label.is_empty() => format!("no such field has a part `{name}`"),
         (None, _) => format!("message `{label}` has no field `{name}`"),
     };
-    let diagnostic = Diagnostic::new(Code::UnknownField, span, what).meant(meant);
+    let names: Vec<&str> = known.iter().map(|name| &**name).collect();
+    let typed = synonym::field(name, &names).map(|field| format!("write `{field}`"));
+    let part = names
+        .iter()
+        .find(|known| known.contains(name) || name.contains(**known));
+    let part = part
+        .filter(|_| meant.is_none() && name.len() > 2)
+        .map(|field| format!("write `{field}`"));
+    let listed = (!label.is_empty() && meant.is_none()).then(|| match label.strip_prefix("snap.") {
+        Some(item) => format!("`teetap messages {item}` prints the fields"),
+        None => format!("`teetap messages {label}` prints the fields"),
+    });
+    let diagnostic = Diagnostic::new(Code::UnknownField, span, what)
+        .or_help(listed)
+        .meant(meant)
+        .or_help(part)
+        .or_help(typed);
     let listed = !label.is_empty() && defs.len() <= LISTED && at == 0;
     if listed {
         diagnostic.note(versions::fields(defs))

@@ -32,7 +32,11 @@ impl Checker<'static> {
 
     /// Checks the field of an item that an action changes, like [`Self::written`].
     pub(super) fn written_item(&mut self, path: &Path) -> Option<(String, Vec<Written>)> {
-        if path.segments.len() == 2 {
+        let is_known = path
+            .segments
+            .get(1)
+            .is_some_and(|item| self.item_name(&item.name.text));
+        if path.segments.len() == 2 && is_known {
             let what = format!("`{path}` is an item, which rules can neither add nor remove");
             self.report(Diagnostic::new(Code::NotHere, path.span(), what).help("set one of its fields"));
             return None;

@@ -13,7 +13,7 @@ use super::checker::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{IntTest, Test, TextTest};
 use crate::span::Span;
-use crate::syntax::{Choice, Compare, Expr, Kind, Number, Quantity};
+use crate::syntax::{Choice, Compare, Expr, Kind, Number, Quantity, with_unit};
 
 /// Memory limit in bytes of a compiled regex, and of its cache.
 const REGEX_SIZE: usize = 1 << 20;
@@ -55,7 +55,11 @@ pub(super) fn has_bytes(field: &Field) -> bool {
 
 pub(super) fn missing_unit(expr: &Expr, wanted: Quantity) -> Diagnostic {
     let what = format!("expected {}, found `{expr}`", wanted.name());
-    Diagnostic::new(Code::MissingUnit, expr.span, what).help(format!("`{expr}{}`", wanted.usual()))
+    let help = match &expr.kind {
+        Kind::Number(number) => with_unit(number, wanted),
+        _ => format!("write `{expr}{}`", wanted.usual()),
+    };
+    Diagnostic::new(Code::MissingUnit, expr.span, what).help(help)
 }
 
 pub(super) fn not_whole(number: &Number, span: Span) -> Diagnostic {
@@ -167,7 +171,22 @@ fn mismatch(field: &Field, what: &str, literal: &Expr) -> Diagnostic {
     );
     match (&literal.kind, field.set()) {
         (Kind::Text(text), Some(set)) if set.value(text).is_some() => {
-            diagnostic.help(format!("without quotes: `{text}`"))
+            diagnostic.help(format!("write `{text}` without quotes"))
+        }
+        (Kind::Text(text), None) if field.is_number() => match (text.parse::<i64>(), &field.ty) {
+            (Ok(number), _) => diagnostic.help(format!("write `{number}` without quotes")),
+            (_, Type::Bool) => diagnostic.help("write `true` or `false`"),
+            _ => diagnostic.help(format!("write a number, such as `{}`", field.bounds.min.max(0))),
+        },
+        (Kind::Text(_), Some(set)) => {
+            let first = set.labels.first().map_or("", |label| &label.name);
+            diagnostic.help(format!("write a name without quotes, such as `{first}`"))
+        }
+        (Kind::Number(number), _) if field.is_text() => {
+            diagnostic.help(format!("write text in quotes: `\"{number}\"`"))
+        }
+        (Kind::Path(_), _) if field.is_text() => {
+            diagnostic.help(format!("write text in quotes: `\"{literal}\"`"))
         }
         _ => diagnostic,
     }

@@ -12,6 +12,7 @@ use super::versions;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::Value;
 use crate::span::Span;
+use crate::synonym;
 use crate::syntax::{self, Expr};
 use crate::verdict::Made;
 
@@ -84,7 +85,12 @@ impl Checker<'static> {
             defs.retain(|(_, def)| def.way.allows(dir));
             if defs.is_empty() {
                 let what = format!("`{}` is never sent {dir}", named.label);
-                self.report(Diagnostic::new(Code::NotHere, made.span, what));
+                let other = match dir {
+                    Dir::C2s => Dir::S2c,
+                    Dir::S2c => Dir::C2s,
+                };
+                let help = format!("write `inject {other} {}`", made.name);
+                self.report(Diagnostic::new(Code::NotHere, made.span, what).help(help));
                 return None;
             }
         }
@@ -156,7 +162,8 @@ impl Checker<'static> {
             let text = format!("message `{}` has no field `{}`", named.label, name.text);
             self.report(
                 Diagnostic::new(Code::UnknownField, name.span, text)
-                    .meant(teetap_wire::def::suggest(&name.text, names))
+                    .meant(teetap_wire::def::suggest(&name.text, names.iter().copied()))
+                    .or_help(synonym::field(&name.text, &names).map(|field| format!("write `{field}`")))
                     .note(versions::fields(defs)),
             );
             return false;

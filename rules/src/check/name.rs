@@ -3,6 +3,7 @@
 //! Law: a name refers to the messages with that name in every dialect. Without a class it refers to a message of a
 //! connection, or to a connless message if no connection has one.
 
+use teetap_wire::Code as Lint;
 use teetap_wire::def::{Class, Def, Dialect, Id, suggest};
 
 use super::checker::{Checker, DialectDef, index_or_insert};
@@ -12,6 +13,7 @@ use super::words::{ATOMS, VALUES, atom, class, is_for_filters};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::eval::{DefKey, Target};
 use crate::span::Span;
+use crate::synonym::{self, Place};
 use crate::syntax::{Path, Segment};
 
 /// The messages that a name refers to.
@@ -158,6 +160,11 @@ impl<'r> Checker<'r> {
         self.report(Diagnostic::new(Code::OneOfSeveral, span, what).help(help));
     }
 
+    /// Returns true if a message has this name.
+    pub(super) fn is_name(&self, name: &str) -> bool {
+        !self.called(None, name).is_empty()
+    }
+
     fn with(&self, wanted: impl Fn(&Def) -> bool) -> Vec<DialectDef<'r>> {
         self.defs.iter().copied().filter(|(_, def)| wanted(def)).collect()
     }
@@ -207,19 +214,32 @@ impl<'r> Checker<'r> {
         let whole = path.segments.len() == 1;
         if let Some(class) = class {
             let what = format!("unknown {} message `{text}`", class.name());
+            let meant = self.registry.suggest(Some(class), text);
+            let other = synonym::help(Place::Condition, text).or_else(|| self.similar_names(text));
             return Diagnostic::new(Code::UnknownName, span, what)
-                .meant(self.registry.suggest(Some(class), text));
+                .or_help(other.filter(|_| meant.is_none()))
+                .meant(meant);
         }
         if matches!(text, "pkt" | "sess") {
             let what = format!("`{text}` is not a message");
             return Diagnostic::new(Code::NotHere, span, what).help(fact::help(text));
         }
         if atom(text).is_some() || VALUES.contains(&text) {
-            return Diagnostic::new(Code::NotHere, span, format!("`{text}` is not a message"));
+            let second = path.segments.get(1).map(|second| &*second.name.text);
+            let lint = second
+                .filter(|code| is_lint(code))
+                .map(|code| format!("write `lint.{code}`"));
+            let help = lint
+                .or_else(|| synonym::help(Place::Head, text))
+                .unwrap_or_else(|| format!("write `{text}` alone, without a dot"));
+            return Diagnostic::new(Code::NotHere, span, format!("`{text}` is not a message")).help(help);
         }
         let diagnostic = Diagnostic::new(Code::UnknownName, span, format!("unknown message `{text}`"));
         if self.item_name(text) {
             return diagnostic.help(format!("a snapshot item is `snap.{text}[ID]`"));
+        }
+        if let Some(help) = self.other_name(path, text) {
+            return diagnostic.help(help);
         }
         let messages = self.defs.iter().map(|(_, def)| &*def.name);
         let words = ATOMS
@@ -227,13 +247,73 @@ impl<'r> Checker<'r> {
             .map(|(word, _)| *word)
             .chain(VALUES.into_iter().filter(|word| word.len() > 3));
         let words = words.filter(|word| whole && !(self.is_rule && is_for_filters(word)));
-        match suggest(text, words.chain(messages)) {
-            None if whole && self.defs.iter().any(|(_, def)| def.path(text).is_ok()) => {
-                diagnostic.help(format!("a field of this message is `.{text}`"))
-            }
-            meant => diagnostic.meant(meant),
+        let field = format!("write `.{text}` for the field of any message");
+        let is_field = whole && self.defs.iter().any(|(_, def)| def.path(text).is_ok());
+        let field = is_field.then_some(field);
+        let meant = suggest(text, words.chain(messages));
+        match (meant, field, self.similar_names(text)) {
+            (Some(_), _, _) => diagnostic.meant(meant),
+            (None, Some(field), Some(names)) => diagnostic.help(format!("{field}; {names}")),
+            (None, field, names) => diagnostic.or_help(field.or(names)),
         }
     }
+
+    /// Returns what to type for a name that belongs to another program, or is part of the names of messages.
+    fn other_name(&self, path: &Path, text: &str) -> Option<String> {
+        let whole = path.segments.len() == 1;
+        if is_lint(text) {
+            return Some(format!("write `lint.{}`", text.to_ascii_lowercase()));
+        }
+        let place = if whole { Place::Condition } else { Place::Head };
+        let head =
+            synonym::typed(place, text).and_then(|typed| typed.trim_start_matches('`').split('.').next());
+        if let (false, Some(head), Some(second)) = (whole, head, path.segments.get(1)) {
+            let fact = format!("{head}.{}", second.name.text);
+            if fact::noun(&fact).is_some() {
+                return Some(format!("write `{fact}`"));
+            }
+        }
+        if let Some(help) = synonym::help(place, text) {
+            return Some(help);
+        }
+        // The name of the protocol in another program.
+        let rest = path.segments.get(1..).unwrap_or_default();
+        let is_prefix = synonym::PROTOCOLS.contains(&text);
+        if is_prefix && let Some(second) = rest.first() {
+            return Some(match self.look_up(rest) {
+                Ok(_) => {
+                    let names: Vec<String> = rest.iter().map(ToString::to_string).collect();
+                    format!("write `{}`", names.join("."))
+                }
+                Err(_) => synonym::help(Place::Condition, &second.name.text)
+                    .or_else(|| self.similar_names(&second.name.text))
+                    .unwrap_or_else(|| "write the name of a message alone, such as `sv_chat`".to_owned()),
+            });
+        }
+        None
+    }
+
+    /// Returns the messages whose names contain a word; `None` if there are none.
+    fn similar_names(&self, text: &str) -> Option<String> {
+        const SHOWN: usize = 6;
+        let text = text.to_ascii_lowercase();
+        if text.len() < 3 {
+            return None;
+        }
+        let mut names: Vec<&str> = self.defs.iter().map(|(_, def)| &*def.name).collect();
+        names.retain(|name| name.contains(&*text));
+        names.sort_unstable_by_key(|name| (name.len(), *name));
+        names.dedup();
+        let more = if names.len() > SHOWN { ", …" } else { "" };
+        let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+        (!shown.is_empty()).then(|| format!("messages with this in their name: {}{more}", shown.join(", ")))
+    }
+}
+
+/// Returns true if a note has this code, with `_` in place of dashes.
+fn is_lint(text: &str) -> bool {
+    let code = text.replace('_', "-").to_ascii_lowercase();
+    Lint::ALL.iter().any(|known| known.name() == code)
 }
 
 fn numbered(segments: &[Segment]) -> Option<Target> {

@@ -116,7 +116,18 @@ impl Checker<'_> {
                     return Operand::Failed;
                 };
                 if named.used == path.segments.len() {
-                    return self.not_value(&named.label, span);
+                    let mut fields = named.defs.iter().flat_map(|(_, def)| def.parts(None));
+                    let help = match fields.next() {
+                        Some((_, field)) => {
+                            format!(
+                                "write a field, such as `{}.{}`, or `count({})`",
+                                named.label, field.name, named.label
+                            )
+                        }
+                        None => format!("write `{}` alone, or `count({})`", named.label, named.label),
+                    };
+                    let what = format!("`{}` is a condition, not a value", named.label);
+                    return self.failed(Diagnostic::new(Code::NotValue, span, what).help(help));
                 }
                 self.operand_of(&named, path)
             }
@@ -129,7 +140,8 @@ impl Checker<'_> {
             let what = format!("`{FRAME}` is not known to rules");
             let note =
                 "datagrams are numbered where they are recorded or shown, after the rules have decided";
-            return self.failed(Diagnostic::new(Code::NotHere, span, what).note(note));
+            let help = "use it in a filter: `-f`, `--until`, `--fail-on`, or `teetap grep` on a recording";
+            return self.failed(Diagnostic::new(Code::NotHere, span, what).note(note).help(help));
         }
         Operand::Number(Number::Packet(PacketFact::Frame), Quantity::Plain)
     }
@@ -210,6 +222,22 @@ impl Checker<'_> {
     }
 
     fn arith(&mut self, op: Arith, left: &Expr, right: &Expr, span: Span) -> Operand {
+        let texts = [left, right].map(|expr| match &expr.kind {
+            Kind::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        match texts {
+            [None, None] => {}
+            [Some(one), Some(two)] => {
+                let error = Diagnostic::new(Code::Mismatch, span, "texts cannot be calculated with");
+                let whole = Expr::new(Kind::Text(format!("{one}{two}")), span);
+                return self.failed(error.help(format!("write one text: `{whole}`")));
+            }
+            _ => {
+                let error = Diagnostic::new(Code::Mismatch, span, "texts cannot be calculated with");
+                return self.failed(error.help("write one text in quotes, or one field"));
+            }
+        }
         let (one, two) = (self.number(left), self.number(right));
         let (Some((one, a)), Some((two, b))) = (one, two) else {
             return Operand::Failed;

@@ -71,8 +71,8 @@ fn limit(rule: &Rule, step: RuleStep) -> Option<String> {
                 "every {}, from the moment the client has entered the game",
                 shown(time)
             )),
-            // The parser accepts no other rule.
-            (None, _) => None,
+            // Other rules without a condition act at the start of a session.
+            (None, _) => Some("from the start of the session".to_owned()),
         },
         RuleStep::Skip => {
             let times = if rule.when.is_some() {

@@ -102,6 +102,7 @@ impl Checker {
         let checked = Filter::check_rule(rule.when.clone(), &rule.actions, self.registry, &self.variables);
         let when = self.reported(checked.map(|(when, resolved, warnings)| ((when, resolved), warnings)));
         let resolved = when.as_ref().map(|(_, resolved)| &**resolved).unwrap_or_default();
+        let starts = rule.when.is_none() && rule.modifiers.every.is_none();
         let timer = self.timer(&rule, resolved);
         let release = self.release(&rule);
         let expects = self.expects(&rule.actions);
@@ -156,6 +157,7 @@ impl Checker {
             window,
             release: open(release)?,
             expects: expects?,
+            starts,
             timer,
             limits,
             is_global: rule.modifiers.scope == Some(Scope::Global),

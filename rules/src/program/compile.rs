@@ -13,7 +13,7 @@ use super::survey::Survey;
 use super::window::LineWindow;
 use crate::check::Variables;
 use crate::context::{Needs, Stores};
-use crate::diagnostic::{Diagnostic, Severity, sort};
+use crate::diagnostic::{Diagnostic, Severity, finish};
 use crate::impair::Links;
 use crate::span::Span;
 use crate::syntax::{Statement, parse_statements};
@@ -126,7 +126,7 @@ pub(super) fn compile(
     let (seed, variables) = (checker.seed, checker.variables);
     let mut diagnostics = checker.diagnostics;
     checker.lets.finish(registry, &mut diagnostics);
-    sort(&mut diagnostics);
+    finish(&mut diagnostics);
     // A named expression is checked at each use.
     diagnostics.dedup();
     let is_error = |diagnostic: &Diagnostic| diagnostic.severity() == Severity::Error;

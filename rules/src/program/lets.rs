@@ -215,7 +215,7 @@ impl NamedExprs {
         });
         for diagnostic in diagnostics {
             let near = self.near.iter().find(|(span, _)| *span == diagnostic.span);
-            if let (Code::UnknownName, None, Some((_, meant))) = (diagnostic.code, &diagnostic.help, near) {
+            if let (Code::UnknownName, Some((_, meant))) = (diagnostic.code, near) {
                 *diagnostic = diagnostic.clone().meant(Some(meant));
             }
         }

@@ -69,7 +69,7 @@ use std::{fmt, sync::Arc};
 use teetap_wire::def::Registry;
 use teetap_wire::{Dir, Proto};
 
-use crate::diagnostic::{Diagnostic, sort};
+use crate::diagnostic::{Diagnostic, finish};
 use crate::dice::hash;
 use crate::impair::{Channel, Links};
 use crate::opening::Opening;
@@ -163,7 +163,7 @@ impl Program {
     ) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
         let (rules, mut diagnostics) = compile::compile(source, registry)?;
         diagnostics.extend(warnings::warnings(&rules.rules, registry));
-        sort(&mut diagnostics);
+        finish(&mut diagnostics);
         Ok((Self::new(source, rules), diagnostics))
     }
 

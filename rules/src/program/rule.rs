@@ -128,6 +128,8 @@ pub(super) struct Rule {
     pub(super) release: Option<Filter>,
     /// Expected messages, one for each `expect`.
     pub(super) expects: Box<[Expected]>,
+    /// True for a rule without a condition and an interval: it expects messages from the start of a session.
+    pub(super) starts: bool,
     /// Interval of a rule without a condition.
     pub(super) timer: Option<Duration>,
     pub(super) limits: Limits,

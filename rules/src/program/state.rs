@@ -33,6 +33,8 @@ pub(super) struct State {
     session: u32,
     /// Protocol of the session; `None` before the first message.
     proto: Option<Proto>,
+    /// True if the session began with the program, and no hit of a rule that acts at the start is counted yet.
+    counts_starts: bool,
     /// True if the session began without the program, so that timers start with the next message.
     starts_late: bool,
     /// True if the client has entered the game.
@@ -78,7 +80,17 @@ impl State {
             let kept = before.as_mut().and_then(|before| before.take(rule));
             kept.unwrap_or_else(|| Progress::new(rule))
         };
-        let progress = rules.rules.iter().map(progress).collect();
+        let mut progress: Vec<Progress> = rules.rules.iter().map(progress).collect();
+        let starts = session.is_new && before.is_none();
+        for (rule, progress) in rules
+            .rules
+            .iter()
+            .zip(&mut progress)
+            .filter(|(rule, _)| starts && rule.starts)
+        {
+            let begun: Vec<usize> = (0..rule.expects.len()).collect();
+            progress.expect(rule, &begun, session.at, None);
+        }
         let windows = rules.windows.iter().map(|window| {
             let kept = before.as_mut().and_then(|before| before.take_window(window));
             kept.unwrap_or_else(|| Latches::new(&window.window))
@@ -106,6 +118,7 @@ impl State {
             seed: session.seed,
             session: session.session,
             proto: None,
+            counts_starts: starts,
             starts_late,
             has_entered: false,
             opened,
@@ -161,6 +174,7 @@ impl State {
     fn on_message(&mut self, message: &Message<'_>, shared: &mut Shared, acts: bool) -> Verdict {
         let view = view(message, self.rules.registry);
         self.proto = Some(message.proto);
+        self.count_starts(message.at, shared);
         self.fail_late(message.at);
         let place = (message.proto, message.dir);
         let visited = shared.dispatch.visited(&self.rules, place, &view.subject());
@@ -212,6 +226,18 @@ impl State {
         self.buffer = fields.into_buffer();
         self.enter(&view, message, shared);
         verdict
+    }
+
+    /// Counts a hit of each rule that acts at the start of the session.
+    fn count_starts(&mut self, at: u64, shared: &mut Shared) {
+        if std::mem::take(&mut self.counts_starts) {
+            let session = self.session;
+            for (id, rule) in (0..).zip(&self.rules.rules) {
+                if rule.starts {
+                    shared.hit(RuleId(id), Hit { at, session });
+                }
+            }
+        }
     }
 
     /// Starts the timers if the game begins with this message.
@@ -392,6 +418,7 @@ impl Decide for State {
     }
 
     fn on_time(&mut self, at: u64, shared: &mut Shared) -> Vec<Made> {
+        self.count_starts(at, shared);
         self.fail_late(at);
         let mut made = Vec::new();
         for (number, _) in (0..).zip(&Arc::clone(&self.rules).rules) {

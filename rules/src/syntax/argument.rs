@@ -6,8 +6,8 @@ use std::time::Duration;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::lex::{Input, Parsed, blank, cut, number};
-use super::number::{Number, Quantity};
+use super::lex::{Input, Parsed, blank, cut, here, joined_number, number};
+use super::number::{Number, Quantity, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 use crate::units::Share;
@@ -21,7 +21,9 @@ const MAX_DELAY: Duration = Duration::from_secs(3600);
 
 /// Parses a number of at least 1, if there is one.
 pub(super) fn opt_times(i: &mut Input<'_>) -> Parsed<Option<u32>> {
-    let Some((value, span)) = opt_number(i)? else {
+    blank(i)?;
+    // The word after the number may be a unit, as in `corrupt 1 bit`.
+    let Some((value, span)) = opt(joined_number).parse_next(i)? else {
         return Ok(None);
     };
     let times = measured(value, span, Quantity::Plain)?;
@@ -29,7 +31,7 @@ pub(super) fn opt_times(i: &mut Input<'_>) -> Parsed<Option<u32>> {
         Ok(times @ 1..) if i64::from(times) <= MAX_TIMES => Ok(Some(times)),
         _ => {
             let what = format!("expected a number from 1 to {MAX_TIMES}");
-            cut(Diagnostic::new(Code::Impossible, span, what))
+            cut(Diagnostic::new(Code::Impossible, span, what).help(format!("write `1` to `{MAX_TIMES}`")))
         }
     }
 }
@@ -54,28 +56,59 @@ pub(super) fn measured(number: Number, span: Span, quantity: Quantity) -> Parsed
         None => {
             let what = format!("expected {}, found `{number}`", quantity.name());
             let diagnostic = Diagnostic::new(Code::MissingUnit, span, what);
-            cut(if found == Quantity::Plain {
-                diagnostic.help(format!("write `{number}{}`", quantity.usual()))
-            } else {
-                diagnostic
+            cut(match (found, quantity) {
+                (Quantity::Plain, _) => diagnostic.help(with_unit(&number, quantity)),
+                (_, Quantity::Plain) => diagnostic.help("write a number without a unit"),
+                (Quantity::Size, Quantity::Rate) => {
+                    diagnostic.help("write `2mbit`: a rate counts bits per second")
+                }
+                _ => diagnostic.help(format!(
+                    "write {}, as in `{}{}`",
+                    quantity.name(),
+                    40,
+                    quantity.usual()
+                )),
             })
         }
     }
 }
 
+/// Returns help with the unit that a number lacks.
+pub(crate) fn with_unit(number: &Number, quantity: Quantity) -> String {
+    let whole = number.digits / 10u64.pow(number.decimals.into());
+    match quantity {
+        // A fraction of one is meant as a fraction of the whole.
+        Quantity::Percent if number.decimals > 0 && whole == 0 => {
+            let percent = Number {
+                digits: number.digits.saturating_mul(100),
+                ..*number
+            };
+            format!("write `{}%`", percent.shortened())
+        }
+        Quantity::Percent if number.digits == 0 => "write `0%`".to_owned(),
+        Quantity::Duration if whole < 20 => format!("write `{number}s` for seconds, or `{number}ms`"),
+        Quantity::Duration => format!("write `{number}ms`, or `{number}s` for seconds"),
+        Quantity::Rate => format!("write `{number}kbit`, or `{number}bit` for bits per second"),
+        _ => format!("write `{number}{}`", quantity.usual()),
+    }
+}
+
 /// Parses a percentage, if there is one.
 pub(super) fn opt_share(i: &mut Input<'_>) -> Parsed<Option<Share>> {
-    let Some((value, span)) = opt_number(i)? else {
+    let Some((mut value, mut span)) = opt_number(i)? else {
         return Ok(None);
     };
+    if value.unit.is_none() && opt((blank, '%')).parse_next(i)?.is_some() {
+        value.unit = Some(Unit::Percent);
+        span.end = here(i);
+    }
     let millionths = measured(value, span, Quantity::Percent)?;
     match u32::try_from(millionths).ok().and_then(Share::new) {
         Some(share) => Ok(Some(share)),
-        None => cut(Diagnostic::new(
-            Code::Impossible,
-            span,
-            "expected a percentage from 0% to 100%",
-        )),
+        None => cut(
+            Diagnostic::new(Code::Impossible, span, "expected a percentage from 0% to 100%")
+                .help("write `100%` for all of them"),
+        ),
     }
 }
 
@@ -98,7 +131,7 @@ pub(super) fn short(value: Number, span: Span) -> Parsed<Duration> {
     let delay = duration(value, span)?;
     if delay > MAX_DELAY {
         let what = format!("a delay is at most {} s", MAX_DELAY.as_secs());
-        return cut(Diagnostic::new(Code::Impossible, span, what));
+        return cut(Diagnostic::new(Code::Impossible, span, what).help("write `1h` or less"));
     }
     Ok(delay)
 }

@@ -14,6 +14,7 @@ use winnow::token::{literal, one_of, take_while};
 use super::number::{Number, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
+use crate::synonym::{self, Place};
 
 /// The text, the current position, and the state.
 pub(super) type Input<'i> = Stateful<LocatingSlice<&'i str>, Counts>;
@@ -27,6 +28,8 @@ pub(super) struct Counts {
     pub(super) arithmetic: usize,
     /// Positions of the prefixes whose operand is being parsed.
     pub(super) prefixes: Vec<usize>,
+    /// True while a correction is tried, for which no other correction is searched.
+    pub(super) advises: bool,
     /// Errors after which parsing continued.
     pub(super) errors: Vec<Diagnostic>,
     /// Positions of the comments, some of them more than once.
@@ -77,7 +80,7 @@ pub(super) fn next_thing(i: &Input<'_>) -> (Span, String) {
     let word = rest.len() - rest.trim_start_matches(word_char).len();
     match rest.chars().next() {
         None => (Span::new(start, start), "the end".to_owned()),
-        Some('"') => (Span::new(start, start + 1), "a string".to_owned()),
+        Some('"' | '\'') => (Span::new(start, start + 1), "a string".to_owned()),
         Some(_) if word > 0 => {
             let shown: String = rest.chars().take(word.min(32)).collect();
             (Span::new(start, start + word), format!("`{shown}`"))
@@ -87,6 +90,11 @@ pub(super) fn next_thing(i: &Input<'_>) -> (Span, String) {
             format!("`{}`", c.escape_debug()),
         ),
     }
+}
+
+/// Returns true if a text in quotes begins here.
+pub(super) fn at_text(i: &Input<'_>) -> bool {
+    rest(i).starts_with(['"', '\''])
 }
 
 pub(super) const fn word_char(c: char) -> bool {
@@ -127,8 +135,40 @@ pub(super) fn keyword(wanted: &'static str) -> impl FnMut(&mut Input<'_>) -> Par
     }
 }
 
-/// Parses a number with its unit, without a sign.
+/// Parses exactly this operator, in any case.
+pub(super) fn operator(wanted: &'static str) -> impl FnMut(&mut Input<'_>) -> Parsed<Span> {
+    move |i| match word(i) {
+        Ok((found, span)) if found.eq_ignore_ascii_case(wanted) => Ok(span),
+        _ => backtrack(),
+    }
+}
+
+/// Parses a number with its unit, without a sign. Blanks may precede the unit.
 pub(super) fn number(i: &mut Input<'_>) -> Parsed<(Number, Span)> {
+    let (number, span) = joined_number(i)?;
+    if number.unit.is_some() || number.hex {
+        return Ok((number, span));
+    }
+    let text = rest(i).trim_start_matches([' ', '\t']);
+    let word = text.len() - text.trim_start_matches(word_char).len();
+    match text.get(..word).and_then(Unit::named) {
+        Some(unit) => {
+            blank(i)?;
+            take_while(word..=word, word_char).void().parse_next(i)?;
+            checked(
+                Number {
+                    unit: Some(unit),
+                    ..number
+                },
+                Span::new(span.start, here(i)),
+            )
+        }
+        None => Ok((number, span)),
+    }
+}
+
+/// Parses a number directly followed by its unit, without a sign.
+pub(super) fn joined_number(i: &mut Input<'_>) -> Parsed<(Number, Span)> {
     let start = here(i);
     let digits: &str = take_while(1.., |c: char| c.is_ascii_digit()).parse_next(i)?;
     if digits == "0" && rest(i).starts_with(['x', 'X']) {
@@ -169,8 +209,12 @@ pub(super) fn number(i: &mut Input<'_>) -> Parsed<(Number, Span)> {
         hex: false,
         unit,
     };
-    let span = Span::new(start, here(i));
-    if unit.is_some() && number.value().is_none() {
+    checked(number, Span::new(start, here(i)))
+}
+
+/// Checks the value of a number with a unit.
+fn checked(number: Number, span: Span) -> Parsed<(Number, Span)> {
+    if number.unit.is_some() && number.value().is_none() {
         return cut(Diagnostic::new(
             Code::BadNumber,
             span,
@@ -235,36 +279,45 @@ fn unit(i: &mut Input<'_>, start: usize) -> Parsed<Option<Unit>> {
         format!("unknown unit `{word}`"),
     )
     .meant(suggest(word, names.iter().copied()))
+    .or_help(synonym::help(Place::Unit, word))
     .note(format!("units: {}", names.join(" "))))
 }
 
-/// Parses text in quotes.
+/// Parses text in double or single quotes.
 pub(super) fn text(i: &mut Input<'_>) -> Parsed<(String, Span)> {
     let start = here(i);
-    '"'.void().parse_next(i)?;
+    let quote = one_of(['"', '\'']).parse_next(i)?;
     let mut text = String::new();
     loop {
-        let plain: &str = take_while(0.., |c| !matches!(c, '"' | '\\' | '\n')).parse_next(i)?;
+        let plain: &str = take_while(0.., |c| c != quote && !matches!(c, '\\' | '\n')).parse_next(i)?;
         text.push_str(plain);
         let at = here(i);
         match i.next_token() {
-            Some('"') => return Ok((text, Span::new(start, here(i)))),
+            Some(found) if found == quote => return Ok((text, Span::new(start, here(i)))),
             Some('\\') => text.push(escape(i, at)?),
             _ => {
                 let span = Span::new(start, start + 1);
-                return cut(Diagnostic::new(
-                    Code::Unclosed,
-                    span,
-                    "a string without its closing `\"`",
-                ));
+                return cut(unclosed_text(span, quote));
             }
         }
     }
 }
 
+/// Returns the error for a text that has no end.
+pub(super) fn unclosed_text(span: Span, quote: char) -> Diagnostic {
+    Diagnostic::new(
+        Code::Unclosed,
+        span,
+        format!("a string without its closing `{quote}`"),
+    )
+    .help(format!(
+        "add `{quote}` behind the text; a `{quote}` in it is written `\\{quote}`"
+    ))
+}
+
 pub(super) fn escape(i: &mut Input<'_>, at: usize) -> Parsed<char> {
     let c = match i.next_token() {
-        Some(c @ ('"' | '\\')) => return Ok(c),
+        Some(c @ ('"' | '\'' | '\\')) => return Ok(c),
         Some('n') => return Ok('\n'),
         Some('r') => return Ok('\r'),
         Some('t') => return Ok('\t'),
@@ -308,19 +361,22 @@ pub(super) fn regex(i: &mut Input<'_>) -> Parsed<(String, Span)> {
                     Code::Unclosed,
                     span,
                     "a regular expression without its closing `/`",
-                ));
+                )
+                .help("add `/`; a slash in it is written `\\/`"));
             }
         }
     }
     let span = Span::new(start, here(i));
     if rest(i).starts_with(word_char) {
         let (at, flags) = next_thing(i);
+        let known: String = flags.chars().filter(|c| "imsxU".contains(*c)).collect();
+        let known = if known.is_empty() { "i".to_owned() } else { known };
         return cut(Diagnostic::new(
             Code::Expected,
             at,
             format!("{flags} directly after a regular expression"),
         )
-        .help("flags go into it, as in /(?i)text/"));
+        .help(format!("write `/(?{known}){pattern}/`: flags go into it")));
     }
     Ok((pattern, span))
 }

@@ -8,13 +8,15 @@ use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stateful};
 
+use super::advice;
 use super::ast::{Expr, Kind, Name, Path};
 use super::error::wanted;
-use super::lex::{Counts, Failure, Input, Parsed, blank, cut, here, keyword, rest, word};
+use super::lex::{Counts, Failure, Input, Parsed, at_text, blank, cut, here, keyword, rest, word};
 use super::operand::close;
 use super::parse::{MAX_LENGTH, expression, path};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
+use crate::synonym::{self, Place};
 
 /// `s2c sv_chat{client_id: -1, message: "hi"}`
 #[derive(Debug, Clone, Eq)]
@@ -61,7 +63,8 @@ pub(crate) fn parse_made(text: &str, has_direction: bool) -> Result<Made, Diagno
         blank(i)?;
         match rest(i).is_empty() {
             true => Ok(made),
-            false => cut(wanted(i, "the end of the message")),
+            false => cut(wanted(i, "the end of the message")
+                .help("write one message, as in `sv_chat{message: \"hi\"}`")),
         }
     });
     match whole {
@@ -79,11 +82,31 @@ pub(super) fn inject(i: &mut Input<'_>) -> Parsed<Made> {
     let before = opt(keyword("before")).parse_next(i)?.is_some();
     blank(i)?;
     let error = wanted(i, "`c2s` or `s2c`");
-    let dir = match opt(word).parse_next(i)? {
-        Some(("c2s", _)) => Dir::C2s,
-        Some(("s2c", _)) => Dir::S2c,
-        _ => return cut(error),
-    };
+    let dir_of = advice::direction(rest(i));
+    let start = i.checkpoint();
+    let dir =
+        match opt(word).parse_next(i)? {
+            Some(("c2s", _)) => Dir::C2s,
+            Some(("s2c", _)) => Dir::S2c,
+            Some((name, _)) => match usual_dir(name) {
+                Some(dir) => {
+                    i.reset(&start);
+                    dir
+                }
+                None if dir_of.is_some() => {
+                    let help = format!("write `inject {}`", dir_of.unwrap_or("s2c"));
+                    return cut(error.help(help));
+                }
+                None => return cut(
+                    error.help(synonym::help(Place::Direction, name).unwrap_or_else(|| {
+                        format!(
+                            "write `inject s2c {name}` to the client, or `inject c2s {name}` to the server"
+                        )
+                    })),
+                ),
+            },
+            None => return cut(error.help("write `inject s2c sv_chat{message: \"hi\"}`")),
+        };
     let mut made = message(i)?;
     (made.dir, made.before) = (Some(dir), before);
     blank(i)?;
@@ -91,12 +114,45 @@ pub(super) fn inject(i: &mut Input<'_>) -> Parsed<Made> {
     Ok(made)
 }
 
+/// Returns the direction in which the games send a message, by the start of its name; `None` if the name does not tell.
+fn usual_dir(name: &str) -> Option<Dir> {
+    let name = name.to_ascii_lowercase();
+    let name = ["netmsgtype_", "cnetmsg_"]
+        .iter()
+        .find_map(|start| name.strip_prefix(start))
+        .unwrap_or(&name);
+    match name.get(..3) {
+        Some("sv_") => Some(Dir::S2c),
+        Some("cl_") => Some(Dir::C2s),
+        _ => None,
+    }
+}
+
 pub(super) fn message(i: &mut Input<'_>) -> Parsed<Made> {
     let start_error = {
         blank(i)?;
         wanted(i, "the name of a message")
+            .help("write a message with its fields, as in `sv_chat{message: \"hi\"}`")
     };
     let start = here(i);
+    if at_text(i) {
+        let text = rest(i).split(['"', '\'']).nth(1).unwrap_or("hi");
+        let help = format!("write `sv_chat{{message: \"{text}\"}}`, the message with its fields");
+        return cut(start_error.help(help));
+    }
+    let (written, after) = advice::split_word(rest(i));
+    if !written.is_empty() && after.starts_with(['(', '"', '\'']) {
+        let text = after
+            .trim_start_matches('(')
+            .split(['"', '\''])
+            .nth(1)
+            .unwrap_or("hi");
+        let help =
+            format!("write `{written}{{message: \"{text}\"}}`: fields are in braces, with their names");
+        word(i)?;
+        blank(i)?;
+        return cut(wanted(i, "`{`").help(help));
+    }
     let Kind::Path(name) = path(i)?.kind else {
         return cut(start_error);
     };
@@ -138,12 +194,16 @@ pub(super) fn message(i: &mut Input<'_>) -> Parsed<Made> {
 fn field(i: &mut Input<'_>) -> Parsed<(Name, Expr)> {
     let error = wanted(i, "the name of a field, as in `{message: \"text\"}`");
     let Some((text, span)) = opt(word).parse_next(i)? else {
-        return cut(error);
+        return cut(error.help("write the name of each field before its value, as in `{message: \"hi\"}`"));
     };
     let text = text.to_owned();
     blank(i)?;
     if opt(':').parse_next(i)?.is_none() {
-        return cut(wanted(i, "`:`"));
+        let value = rest(i).trim_start_matches(['=', ' ']);
+        let value = value
+            .get(..value.find([',', '}']).unwrap_or(value.len()))
+            .unwrap_or_default();
+        return cut(wanted(i, "`:`").help(format!("write `{text}: {}`", value.trim())));
     }
     Ok((Name { text, span }, expression(i)?))
 }

@@ -5,6 +5,7 @@
 //! tree. Names are resolved later, in `check`.
 
 mod action;
+mod advice;
 mod argument;
 mod ast;
 mod change;
@@ -29,6 +30,7 @@ mod tests;
 
 pub use action::Action;
 pub(crate) use action::{English, action_words};
+pub(crate) use argument::with_unit;
 pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segment};
 pub use change::{Assign, Replace};
 pub(crate) use error::{MODIFIERS, OPERATORS};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
+use super::advice;
 use super::argument::{Shown, duration, measured, opt_number, opt_share};
 use super::ast::{Expr, Kind};
 use super::error::{MODIFIERS, wanted};
@@ -88,7 +89,8 @@ pub(super) fn modifiers(i: &mut Input<'_>) -> Parsed<Modifiers> {
         let is_new = modifiers.read(name, i)?;
         if !is_new {
             let what = format!("`{name}` has a value already");
-            return cut(Diagnostic::new(Code::Repeated, span, what));
+            return cut(Diagnostic::new(Code::Repeated, span, what)
+                .help("remove one of the two, or write a second rule"));
         }
     }
 }
@@ -97,7 +99,11 @@ fn check_window(modifiers: &Modifiers, span: Span) -> Parsed<()> {
     match (modifiers.from, modifiers.to) {
         (Some(from), Some(to)) if to <= from => {
             let what = format!("{} is not after {}", Shown(to), Shown(from));
-            cut(Diagnostic::new(Code::BadRange, span, what))
+            cut(Diagnostic::new(Code::BadRange, span, what).help(format!(
+                "write `from {} to {}`",
+                Shown(to),
+                Shown(from)
+            )))
         }
         _ => Ok(()),
     }
@@ -107,14 +113,21 @@ impl Modifiers {
     /// Parses the arguments of a modifier. Returns false if the modifier is repeated.
     fn read(&mut self, name: &str, i: &mut Input<'_>) -> Parsed<bool> {
         Ok(match name {
-            "chance" => set(&mut self.chance, share(i, "a percentage, as in `chance 5%`")?),
+            "chance" => set(&mut self.chance, share(i)?),
             "every" => set(&mut self.every, every(i)?),
-            "skip" => set(&mut self.skip, count(i, u32::MAX)?),
-            "first" => set(&mut self.first, count(i, u32::MAX)?),
+            "skip" => set(&mut self.skip, count(i, u32::MAX, "write `skip 1`")?),
+            "first" => set(&mut self.first, count(i, u32::MAX, "write `first 1`, or `once`")?),
             "once" => set(&mut self.first, 1),
             "max" => set(&mut self.max, max(i)?),
-            "from" => set(&mut self.from, time(i)?),
-            "to" => set(&mut self.to, time(i)?),
+            "from" | "to" => {
+                let time = time(i, name)?;
+                let place = if name == "from" {
+                    &mut self.from
+                } else {
+                    &mut self.to
+                };
+                set(place, time)
+            }
             "per" => set(&mut self.scope, scope(i)?),
             _ => {
                 let expr = expression(i)?;
@@ -136,41 +149,50 @@ fn set<T>(place: &mut Option<T>, value: T) -> bool {
     place.replace(value).is_none()
 }
 
-fn some_number(i: &mut Input<'_>, what: &str) -> Parsed<(Number, Span)> {
+fn some_number(i: &mut Input<'_>, what: &str, help: &str) -> Parsed<(Number, Span)> {
     match opt_number(i)? {
         Some(number) => Ok(number),
-        None => cut(wanted(i, what)),
+        None => cut(wanted(i, what).help(help)),
     }
 }
 
 /// Parses a percentage.
-fn share(i: &mut Input<'_>, what: &str) -> Parsed<Share> {
+fn share(i: &mut Input<'_>) -> Parsed<Share> {
     match opt_share(i)? {
         Some(share) => Ok(share),
-        None => cut(wanted(i, what)),
+        None => cut(wanted(i, "a percentage, as in `chance 5%`").help("write `chance 5%`")),
     }
 }
 
-fn time(i: &mut Input<'_>) -> Parsed<Duration> {
-    let (number, span) = some_number(i, "a duration, as in `10s`")?;
+fn time(i: &mut Input<'_>, name: &str) -> Parsed<Duration> {
+    let help = match (name, advice::split_word(&advice::line(i)).0) {
+        ("from", "client") | ("to", "server") => {
+            "write `c2s and` in the condition, or `from 10s` for a time".to_owned()
+        }
+        ("from", "server") | ("to", "client") => {
+            "write `s2c and` in the condition, or `from 10s` for a time".to_owned()
+        }
+        _ => format!(
+            "write `{name} 10s` for the age of the session, or `after CONDITION` and `until CONDITION`"
+        ),
+    };
+    let (number, span) = some_number(i, "a duration, as in `10s`", &help)?;
     duration(number, span)
 }
 
 fn positive_time(number: Number, span: Span) -> Parsed<Duration> {
     let time = duration(number, span)?;
     if time.is_zero() {
-        return cut(Diagnostic::new(
-            Code::Impossible,
-            span,
-            "expected more than no time",
-        ));
+        return cut(
+            Diagnostic::new(Code::Impossible, span, "expected more than no time").help("write `1ms` or more"),
+        );
     }
     Ok(time)
 }
 
 /// Parses a number of at least 1.
-fn count(i: &mut Input<'_>, max: u32) -> Parsed<u32> {
-    let (number, span) = some_number(i, "a number")?;
+fn count(i: &mut Input<'_>, max: u32, help: &str) -> Parsed<u32> {
+    let (number, span) = some_number(i, "a number", help)?;
     counted(number, span, max)
 }
 
@@ -179,13 +201,20 @@ fn counted(number: Number, span: Span, max: u32) -> Parsed<u32> {
         Ok(count @ 1..) if count <= max => Ok(count),
         _ => {
             let what = format!("expected a number from 1 to {max}");
-            cut(Diagnostic::new(Code::Impossible, span, what))
+            cut(Diagnostic::new(Code::Impossible, span, what).help("write `1` or more"))
         }
     }
 }
 
 fn every(i: &mut Input<'_>) -> Parsed<Every> {
-    let (number, span) = some_number(i, "a number or a duration, as in `every 3` or `every 5s`")?;
+    let what = "a number or a duration, as in `every 3` or `every 5s`";
+    let help = match advice::split_word(&advice::line(i)).0 {
+        "second" | "other" | "2nd" => "write `every 2` for each second match, or `every 1s` for a time",
+        "third" => "write `every 3`",
+        "minute" => "write `every 1min`",
+        _ => "write `every 3` for each third match, or `every 5s`",
+    };
+    let (number, span) = some_number(i, what, help)?;
     if number.quantity() == Quantity::Plain {
         counted(number, span, u32::MAX).map(Every::Matches)
     } else {
@@ -194,12 +223,14 @@ fn every(i: &mut Input<'_>) -> Parsed<Every> {
 }
 
 fn max(i: &mut Input<'_>) -> Parsed<Max> {
-    let count = count(i, MAX_PER)?;
+    let count = count(i, MAX_PER, "write `max 20 per 1s`")?;
     blank(i)?;
     if opt(keyword("per")).parse_next(i)?.is_none() {
-        return cut(wanted(i, "`per`, as in `max 20 per 1s`"));
+        let help = format!("write `max {count} per 1s`; for {count} in all it is `first {count}`");
+        return cut(wanted(i, "`per`, as in `max 20 per 1s`").help(help));
     }
-    let (number, span) = some_number(i, "a duration, as in `max 20 per 1s`")?;
+    let help = format!("write `max {count} per 1s`");
+    let (number, span) = some_number(i, "a duration, as in `max 20 per 1s`", &help)?;
     let per = positive_time(number, span)?;
     Ok(Max { count, per })
 }
@@ -210,7 +241,9 @@ fn scope(i: &mut Input<'_>) -> Parsed<Scope> {
     match opt(word).parse_next(i)? {
         Some(("session", _)) => Ok(Scope::Session),
         Some(("global", _)) => Ok(Scope::Global),
-        _ => cut(error),
+        _ => cut(error.help(
+            "write `per session`, or `per global` for all sessions together; `max 20 per 1s` limits a rate",
+        )),
     }
 }
 

@@ -101,6 +101,17 @@ units! {
     Percent      "%"    Percent  10_000
 }
 
+/// English names of units, which are accepted like the units.
+pub(crate) const ENGLISH: [(Unit, &[&str]); 7] = [
+    (Unit::Microseconds, &["usec", "microsecond", "microseconds"]),
+    (Unit::Milliseconds, &["msec", "millisecond", "milliseconds"]),
+    (Unit::Seconds, &["sec", "secs", "second", "seconds"]),
+    (Unit::Minutes, &["mins", "minute", "minutes"]),
+    (Unit::Hours, &["hr", "hour", "hours"]),
+    (Unit::Bytes, &["byte", "bytes"]),
+    (Unit::Percent, &["percent"]),
+];
+
 impl Unit {
     /// Returns the unit as written.
     #[must_use]
@@ -114,13 +125,18 @@ impl Unit {
         self.row().1
     }
 
-    /// Returns the unit with this name, ignoring case.
+    /// Returns the unit with this name, ignoring case: the unit as written, or its English name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
+        let written = Self::ALL
             .iter()
             .copied()
-            .find(|unit| unit.name().eq_ignore_ascii_case(name))
+            .find(|unit| unit.name().eq_ignore_ascii_case(name));
+        written.or_else(|| {
+            let is_name =
+                |(_, names): &&(Self, &[&str])| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+            ENGLISH.iter().find(is_name).map(|(unit, _)| *unit)
+        })
     }
 }
 
@@ -140,6 +156,15 @@ impl Number {
         }
     }
 
+    /// Gives a plain number at the start of a range the unit of the end, as in `60..100ms`. A plain number already is a
+    /// size in bytes, and a hexadecimal number has no unit.
+    pub(super) fn take_unit(&mut self, end: &Self) {
+        let unit = end.unit.filter(|unit| unit.quantity() != Quantity::Size);
+        if !self.hex && self.unit.is_none() {
+            self.unit = unit;
+        }
+    }
+
     /// Returns the quantity that it measures.
     #[must_use]
     pub fn quantity(&self) -> Quantity {
@@ -150,6 +175,15 @@ impl Number {
     #[must_use]
     pub fn value(&self) -> Option<i64> {
         self.scaled(self.unit.map_or(1, |unit| unit.row().2))
+    }
+
+    /// Returns the number without zeros at its end.
+    pub(super) fn shortened(mut self) -> Self {
+        while self.decimals > 0 && self.digits.is_multiple_of(10) {
+            self.digits /= 10;
+            self.decimals -= 1;
+        }
+        self
     }
 
     /// Returns the value multiplied by `factor`; `None` if it is too large or not an integer.

@@ -7,6 +7,7 @@ use winnow::token::take_while;
 use super::ast::{Choice, Expr, Index, Kind, Name, Path, Segment};
 use super::error::{leftover, wanted};
 use super::lex::{self, Input, Parsed, blank, cut, here, rest};
+use super::number::Number;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
@@ -19,8 +20,15 @@ pub(super) fn close(i: &mut Input<'_>, open: Span, bracket: char) -> Parsed<()> 
             Code::Unclosed,
             open,
             format!("a bracket without its closing `{bracket}`"),
-        )),
-        _ => cut(leftover(i, &format!("`{bracket}`"))),
+        )
+        .help(format!("add `{bracket}`"))),
+        _ => {
+            let error = leftover(i, &format!("`{bracket}`"));
+            cut(match error.help {
+                None => error.help(format!("join conditions with `and` or `or`, or add `{bracket}`")),
+                Some(_) => error,
+            })
+        }
     }
 }
 
@@ -69,7 +77,16 @@ pub(super) fn next_segment(i: &mut Input<'_>, before: &[Segment]) -> Parsed<Opti
             take_while(1.., |c: char| c.is_ascii_digit()).parse_next(i)?
         }
         Some('a'..='z' | 'A'..='Z' | '_') => lex::word(i)?.0,
-        _ => return cut(wanted(i, "a name")),
+        _ => {
+            let before: Vec<String> = before.iter().map(ToString::to_string).collect();
+            let error = wanted(i, "a name");
+            return cut(error.help(match &*before.join(".") {
+                "" => "write `.client_id` for a field of any message".to_owned(),
+                before => {
+                    format!("write `{before}` alone, or a field after the dot, as in `sv_chat.message`")
+                }
+            }));
+        }
     };
     let name = Name {
         text: text.to_owned(),
@@ -88,18 +105,18 @@ pub(super) fn index(i: &mut Input<'_>) -> Parsed<Option<Index>> {
     }
     blank(i)?;
     if !rest(i).starts_with(|c: char| c.is_ascii_digit()) {
-        return cut(wanted(i, "an index, such as `[3]`"));
+        return cut(wanted(i, "an index, such as `[3]`")
+            .help("write a number, as in `snap.character[3].x`; without brackets it is any element"));
     }
     let (number, span) = lex::number(i)?;
     let value = number
         .value()
         .filter(|_| number.unit.is_none() && number.decimals == 0);
     let Some(value) = value.and_then(|value| u16::try_from(value).ok()) else {
-        return cut(Diagnostic::new(
-            Code::BadNumber,
-            span,
-            "not an index: a whole number up to 65535",
-        ));
+        return cut(
+            Diagnostic::new(Code::BadNumber, span, "not an index: a whole number up to 65535")
+                .help("write a number such as `[3]`"),
+        );
     };
     close(i, open, ']')?;
     Ok(Some(Index { value, span }))
@@ -113,7 +130,8 @@ pub(super) fn set(i: &mut Input<'_>) -> Parsed<(Vec<Choice>, Span)> {
         if let Some(range) = bare_range(i)? {
             return Ok((vec![range], Span::new(start, here(i))));
         }
-        return cut(wanted(i, "a set").help("write `in {1 2 5..9}`"));
+        let error = wanted(i, "a set");
+        return cut(error.help(set_help(i)));
     }
     let mut choices = Vec::new();
     loop {
@@ -121,20 +139,54 @@ pub(super) fn set(i: &mut Input<'_>) -> Parsed<(Vec<Choice>, Span)> {
         match rest(i).chars().next() {
             None => {
                 let span = Span::new(start, start + 1);
-                return cut(Diagnostic::new(
-                    Code::Unclosed,
-                    span,
-                    "a set without its closing `}`",
-                ));
+                return cut(
+                    Diagnostic::new(Code::Unclosed, span, "a set without its closing `}`").help("add `}`"),
+                );
             }
-            Some('}') if choices.is_empty() => return cut(wanted(i, "a member of the set")),
+            Some('}') if choices.is_empty() => {
+                return cut(wanted(i, "a member of the set").help("write `in {1 2 5..9}`"));
+            }
             Some('}') => {
                 '}'.void().parse_next(i)?;
                 return Ok((choices, Span::new(start, here(i))));
             }
             Some(',') if !choices.is_empty() => ','.void().parse_next(i)?,
-            _ => choices.push(choice(i)?),
+            // In braces a word after a number is the next member.
+            _ => choices.push(choice(i, lex::joined_number)?),
         }
+    }
+}
+
+/// Returns help with a set of the members that follow, in other brackets or without any.
+fn set_help(i: &Input<'_>) -> String {
+    let text = rest(i);
+    let inner = text.strip_prefix(['(', '[', '<']).unwrap_or(text);
+    let is_member =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '"' | '\'' | ',' | ' ');
+    let inner = inner
+        .get(..inner.find(|c| !is_member(c)).unwrap_or(inner.len()))
+        .unwrap_or_default();
+    // Without brackets the members end at the next word that joins conditions.
+    let end = [" and ", " or "].iter().filter_map(|word| inner.find(word)).min();
+    let inner = inner.get(..end.unwrap_or(inner.len())).unwrap_or_default();
+    let members: Vec<&str> = inner
+        .split([',', ' '])
+        .filter(|member| !member.is_empty())
+        .collect();
+    let written = format!("in {{{}}}", members.join(" "));
+    match members.len() {
+        1 if inner.trim().find('-').is_some_and(|at| at > 0) => {
+            format!("write `in {}`", inner.trim().replacen('-', "..", 1))
+        }
+        1 if inner.trim().ends_with('s') && inner.trim().starts_with(|c: char| c.is_ascii_digit()) => {
+            format!(
+                "write `within {}` after `expect`, or `in 0s..{}`",
+                inner.trim(),
+                inner.trim()
+            )
+        }
+        1..=16 => format!("write `{}`", written.replace('\'', "\"")),
+        _ => "write `in {1 2 5..9}`".to_owned(),
     }
 }
 
@@ -142,7 +194,7 @@ pub(super) fn set(i: &mut Input<'_>) -> Parsed<(Vec<Choice>, Span)> {
 fn bare_range(i: &mut Input<'_>) -> Parsed<Option<Choice>> {
     let before = i.checkpoint();
     if rest(i).starts_with(|first: char| first.is_ascii_digit() || first == '-')
-        && let Ok(range @ Choice::Range(..)) = choice(i)
+        && let Ok(range @ Choice::Range(..)) = choice(i, lex::number)
     {
         return Ok(Some(range));
     }
@@ -150,26 +202,34 @@ fn bare_range(i: &mut Input<'_>) -> Parsed<Option<Choice>> {
     Ok(None)
 }
 
-fn choice(i: &mut Input<'_>) -> Parsed<Choice> {
-    let first = member(i)?;
+/// Parser of a number.
+type ParseNumber = fn(&mut Input<'_>) -> Parsed<(Number, Span)>;
+
+/// Parses a member of a set. The first number of `60..100ms` has the unit of the second one.
+fn choice(i: &mut Input<'_>, number: ParseNumber) -> Parsed<Choice> {
+    let mut first = member(i, number)?;
     if !rest(i).starts_with("..") {
         return Ok(Choice::One(first));
     }
     "..".void().parse_next(i)?;
-    Ok(Choice::Range(first, member(i)?))
+    let last = member(i, number)?;
+    if let (Kind::Number(low), Kind::Number(high)) = (&mut first.kind, &last.kind) {
+        low.take_unit(high);
+    }
+    Ok(Choice::Range(first, last))
 }
 
 /// Parses a literal, or a name of an enum.
-fn member(i: &mut Input<'_>) -> Parsed<Expr> {
+fn member(i: &mut Input<'_>, number: ParseNumber) -> Parsed<Expr> {
     let start = here(i);
     let minus = opt('-').parse_next(i)?.is_some();
     match rest(i).chars().next() {
         Some('0'..='9') => {
-            let (mut number, span) = lex::number(i)?;
+            let (mut number, span) = number(i)?;
             number.negative = minus;
             Ok(Expr::new(Kind::Number(number), Span::new(start, span.end)))
         }
-        Some('"') if !minus => lex::text(i).map(|(text, span)| Expr::new(Kind::Text(text), span)),
+        Some('"' | '\'') if !minus => lex::text(i).map(|(text, span)| Expr::new(Kind::Text(text), span)),
         Some('a'..='z' | 'A'..='Z' | '_') if !minus => {
             let (text, span) = lex::word(i)?;
             let name = Name {
@@ -179,6 +239,7 @@ fn member(i: &mut Input<'_>) -> Parsed<Expr> {
             let segments = vec![Segment { name, index: None }];
             Ok(Expr::new(Kind::Path(Path { dot: false, segments }), span))
         }
-        _ => cut(wanted(i, "a number, a string or a name")),
+        _ => cut(wanted(i, "a number, a string or a name")
+            .help("write `in {1 2 5..9}`, with blanks or commas between the members")),
     }
 }

@@ -3,14 +3,15 @@
 //! Law: the operators from lowest to highest precedence: `or`, `and`, `not`, comparisons, `+ -`, `* / %`, the sign.
 //! Comparisons cannot be chained. An expression ends before text that is not an operator, so that a rule can continue.
 
+use teetap_wire::Code as Lint;
 use winnow::combinator::{Infix, Postfix, Prefix, opt};
 use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stateful};
 
 use super::ast::{Arith, Call, Compare, Expr, Kind, Name, Path, Segment};
-use super::error::{OPERATORS, chained, leftover, wanted};
-use super::lex::{self, Counts, Failure, Input, Parsed, backtrack, blank, cut, here, keyword, rest};
+use super::error::{OPERATORS, chained, foreign_sign, leftover_of_expression, no_operand, wanted};
+use super::lex::{self, Counts, Failure, Input, Parsed, backtrack, blank, cut, here, operator, rest};
 use super::operand::{close, dotted, index, next_segment, set, variable};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
@@ -48,11 +49,14 @@ pub fn parse(text: &str) -> Result<Expr, Diagnostic> {
         input: LocatingSlice::new(text),
         state: Counts::default(),
     };
-    whole(&mut input).map_err(|error| match error {
-        ErrMode::Cut(Failure(Some(diagnostic))) | ErrMode::Backtrack(Failure(Some(diagnostic))) => {
-            *diagnostic
-        }
-        _ => wanted(&input, "an expression"),
+    whole(&mut input).map_err(|error| {
+        let error = match error {
+            ErrMode::Cut(Failure(Some(diagnostic))) | ErrMode::Backtrack(Failure(Some(diagnostic))) => {
+                *diagnostic
+            }
+            _ => wanted(&input, "an expression"),
+        };
+        error.with_general_help()
     })
 }
 
@@ -62,7 +66,7 @@ fn whole(i: &mut Input<'_>) -> Parsed<Expr> {
     if rest(i).is_empty() {
         Ok(expr)
     } else {
-        cut(leftover(i, "the end"))
+        cut(leftover_of_expression(i, &expr))
     }
 }
 
@@ -79,8 +83,8 @@ fn prefix<'i>(i: &mut Input<'i>) -> Parsed<Prefix<Input<'i>, Expr, ErrMode<Failu
     blank(i)?;
     let start = here(i);
     let minus = opt('-').parse_next(i)?.is_some();
-    if !minus && opt('!').parse_next(i)?.is_none() && opt(keyword("not")).parse_next(i)?.is_none() {
-        return cut(wanted(i, "a condition or a value"));
+    if !minus && opt('!').parse_next(i)?.is_none() && opt(operator("not")).parse_next(i)?.is_none() {
+        return cut(no_operand(i));
     }
     enter(i, Span::new(start, here(i)))?;
     i.state.prefixes.push(start);
@@ -105,7 +109,7 @@ fn leave(i: &mut Input<'_>, operand: Span) -> usize {
 
 fn postfix<'i>(i: &mut Input<'i>) -> Parsed<Postfix<Input<'i>, Expr, ErrMode<Failure>>> {
     blank(i)?;
-    if opt(keyword("in")).parse_next(i)?.is_none() {
+    if opt(operator("in")).parse_next(i)?.is_none() {
         return backtrack();
     }
     Ok(Postfix(COMPARE, |i, value: Expr| {
@@ -135,9 +139,15 @@ fn infix<'i>(i: &mut Input<'i>) -> Parsed<Infix<Input<'i>, Expr, ErrMode<Failure
         };
     }
     blank(i)?;
+    if let Some(error) = foreign_sign(i) {
+        return cut(error);
+    }
     let text = rest(i);
     let word = text.len() - text.trim_start_matches(lex::word_char).len();
-    let (len, operator): (usize, _) = match (text.get(..word).unwrap_or_default(), text.as_bytes()) {
+    let (len, operator): (usize, _) = match (
+        &*text.get(..word).unwrap_or_default().to_ascii_lowercase(),
+        text.as_bytes(),
+    ) {
         ("or", _) => (2, Infix::Left(OR, |_, left: Expr, right| Ok(left.or(right)))),
         ("and", _) => (3, Infix::Left(AND, |_, left: Expr, right| Ok(left.and(right)))),
         ("contains", _) => (8, compare!(Contains)),
@@ -173,7 +183,8 @@ fn limited(i: &mut Input<'_>, expr: Expr) -> Parsed<Expr> {
 /// Parses a path and the blanks before it.
 pub(super) fn path(i: &mut Input<'_>) -> Parsed<Expr> {
     blank(i)?;
-    let error = wanted(i, "a field, as in `sv_chat.message`");
+    let error = wanted(i, "a field, as in `sv_chat.message`")
+        .help("write a field before it, as in `sv_chat.message`");
     match rest(i).chars().next() {
         Some('.') => dotted(i),
         Some(c) if c.is_ascii_alphabetic() || c == '_' => match named(i) {
@@ -191,15 +202,43 @@ fn operand(i: &mut Input<'_>) -> Parsed<Expr> {
     blank(i)?;
     match rest(i).chars().next() {
         Some('0'..='9') => lex::number(i).map(|(number, span)| Expr::new(Kind::Number(number), span)),
-        Some('"') => lex::text(i).map(|(text, span)| Expr::new(Kind::Text(text), span)),
+        Some('"' | '\'') => lex::text(i).map(|(text, span)| Expr::new(Kind::Text(text), span)),
         Some('/') => lex::regex(i).map(|(pattern, span)| Expr::new(Kind::Regex(pattern), span)),
         Some('(') => brackets(i),
         Some('$') => variable(i),
         Some('.') => dotted(i),
-        Some('!' | '-') => backtrack(),
+        Some('!') => printed_note(i),
+        Some('-') => backtrack(),
         Some(c) if lex::word_char(c) => named(i),
-        _ => cut(wanted(i, "a condition or a value")),
+        _ => cut(no_operand(i)),
     }
+}
+
+/// Parses a note as lines show it, `!wrong-token`. Backtracks before a negation.
+fn printed_note(i: &mut Input<'_>) -> Parsed<Expr> {
+    let start = here(i);
+    let text = rest(i);
+    let code = text.get(1..).unwrap_or_default();
+    let is_part = |c: char| lex::word_char(c) || c == '-';
+    let code = code
+        .get(..code.find(|c| !is_part(c)).unwrap_or(code.len()))
+        .unwrap_or_default();
+    // A code of one word may be the name of an expression, which `!` negates.
+    if !code.contains('-') || !Lint::ALL.iter().any(|known| known.name() == code) {
+        return backtrack();
+    }
+    let (code, len) = (code.replace('-', "_"), code.len() + 1);
+    winnow::token::take(len).void().parse_next(i)?;
+    let span = Span::new(start, start + len);
+    let segment = |text: &str| Segment {
+        name: Name {
+            text: text.to_owned(),
+            span,
+        },
+        index: None,
+    };
+    let segments = vec![segment("lint"), segment(&code)];
+    Ok(Expr::new(Kind::Path(Path { dot: false, segments }), span))
 }
 
 /// Enters a nested level, or fails at the limit.
@@ -224,12 +263,12 @@ fn brackets(i: &mut Input<'_>) -> Parsed<Expr> {
 
 /// Parses a path, a function, or an operator in the wrong position.
 fn named(i: &mut Input<'_>) -> Parsed<Expr> {
-    let at_word = wanted(i, "a condition or a value");
+    let at_word = no_operand(i);
     let (text, span) = lex::word(i)?;
-    if text == "not" {
+    if text.eq_ignore_ascii_case("not") {
         return backtrack();
     }
-    if OPERATORS.contains(&text) {
+    if OPERATORS.iter().any(|word| word.eq_ignore_ascii_case(text)) {
         return cut(at_word);
     }
     let name = Name {

@@ -8,7 +8,7 @@ use winnow::token::take_while;
 
 use super::ast::Name;
 use super::error::wanted;
-use super::lex::{Input, Parsed, blank, cut, here, next_thing, rest, text};
+use super::lex::{Input, Parsed, at_text, blank, cut, here, rest, text};
 use super::link::{Link, first_word, link};
 use super::print::quoted;
 use crate::diagnostic::{Code, Diagnostic};
@@ -37,7 +37,7 @@ pub(super) fn profile(i: &mut Input<'_>) -> Parsed<Profile> {
     let start = here(i);
     let name: &str = take_while(0.., is_name).parse_next(i)?;
     if name.is_empty() {
-        return cut(wanted(i, "the name of a profile"));
+        return cut(wanted(i, "the name of a profile").help("write `profile slow { link both delay 200ms }`"));
     }
     let name = Name {
         text: name.to_owned(),
@@ -46,7 +46,10 @@ pub(super) fn profile(i: &mut Input<'_>) -> Parsed<Profile> {
     blank(i)?;
     let open = Span::new(here(i), here(i) + 1);
     if opt('{').parse_next(i)?.is_none() {
-        return cut(wanted(i, "`{`"));
+        return cut(wanted(i, "`{`").help(format!(
+            "write `profile {} {{ link both delay 200ms }}`",
+            name.text
+        )));
     }
     let mut links = Vec::new();
     loop {
@@ -59,15 +62,17 @@ pub(super) fn profile(i: &mut Input<'_>) -> Parsed<Profile> {
         }
         match opt(link).parse_next(i)? {
             Some(link) => links.push(link),
-            None => return cut(wanted(i, "`link` or `}`")),
+            None => {
+                return cut(wanted(i, "`link` or `}`")
+                    .help("a profile has link lines only, as in `link both delay 200ms`"));
+            }
         }
     }
     if links.is_empty() {
-        return cut(Diagnostic::new(
-            Code::Expected,
-            open,
-            "a profile without link lines",
-        ));
+        return cut(
+            Diagnostic::new(Code::Expected, open, "a profile without link lines")
+                .help("add a line such as `link both delay 200ms`"),
+        );
     }
     ends(i)?;
     Ok(Profile { name, links })
@@ -77,18 +82,17 @@ pub(super) fn profile(i: &mut Input<'_>) -> Parsed<Profile> {
 pub(super) fn use_(i: &mut Input<'_>) -> Parsed<Use> {
     first_word(i, "use")?;
     blank(i)?;
-    if !rest(i).starts_with('"') {
-        let error = wanted(i, "the name of a profile in quotes");
-        let (_, found) = next_thing(i);
-        let found = found.trim_matches('`').to_owned();
-        let is_named = rest(i).starts_with(is_name);
-        return cut(if is_named {
-            error.help(format!("write `use \"{found}\"`"))
-        } else {
-            error
-        });
-    }
-    let (text, span) = text(i)?;
+    let start = here(i);
+    let bare: &str = take_while(0.., is_name).parse_next(i)?;
+    let (text, span) = match (bare, at_text(i)) {
+        ("", true) => text(i)?,
+        ("", false) => {
+            let error = wanted(i, "the name of a profile, as in `use \"wifi-bad\"`");
+            return cut(error.help("write `use \"wifi-bad\"`"));
+        }
+        // The name of a profile needs no quotes, as where it is defined.
+        (bare, _) => (bare.to_owned(), Span::new(start, here(i))),
+    };
     ends(i)?;
     Ok(Use {
         name: Name { text, span },
@@ -104,7 +108,7 @@ fn ends(i: &mut Input<'_>) -> Parsed<()> {
     if rest(i).is_empty() {
         Ok(())
     } else {
-        cut(wanted(i, "the end of the line"))
+        cut(wanted(i, "the end of the line").help("write one statement on a line"))
     }
 }
 

@@ -201,10 +201,10 @@ pub(super) fn parse_statement(text: &str, span: Span) -> Result<(Statement, Vec<
         }
         Err(_) => errors.push(wanted(&input, "a statement")),
     }
-    Err(errors)
+    Err(errors.into_iter().map(Diagnostic::with_general_help).collect())
 }
 
-fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
+pub(super) fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
     alt((
         whole_link.map(Statement::Link),
         profile.map(Statement::Profile),
@@ -222,7 +222,7 @@ fn whole_link(i: &mut Input<'_>) -> Parsed<Link> {
     if rest(i).is_empty() {
         Ok(link)
     } else {
-        cut(wanted(i, "the end of the line"))
+        cut(wanted(i, "the end of the line").help("write one link line on a line"))
     }
 }
 
@@ -234,15 +234,18 @@ fn seed(i: &mut Input<'_>) -> Parsed<Statement> {
         return backtrack();
     }
     let Some((number, span)) = opt_number(i)? else {
-        return cut(wanted(i, "a number, as in `seed 42`"));
+        let number = rest(i).trim_start_matches(|c: char| !c.is_ascii_digit());
+        let number = number.get(..number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len()));
+        let number = number.filter(|number| !number.is_empty()).unwrap_or("42");
+        return cut(wanted(i, "a number, as in `seed 42`").help(format!("write `seed {number}`")));
     };
     if number.unit.is_some() || number.decimals > 0 {
         let what = format!("expected a number, found `{number}`");
-        return cut(Diagnostic::new(Code::MissingUnit, span, what));
+        return cut(Diagnostic::new(Code::MissingUnit, span, what).help("write `seed 42`"));
     }
     blank(i)?;
     if !rest(i).is_empty() {
-        return cut(wanted(i, "the end of the line"));
+        return cut(wanted(i, "the end of the line").help("write one statement on a line"));
     }
     Ok(Statement::Seed {
         seed: number.digits,

@@ -8,7 +8,7 @@ use winnow::stream::{LocatingSlice, Stateful, Stream};
 
 use super::ast::Expr;
 use super::error::wanted;
-use super::lex::{Counts, Failure, Input, Parsed, blank, cut, escape, here, rest};
+use super::lex::{Counts, Failure, Input, Parsed, at_text, blank, cut, escape, here, rest, unclosed_text};
 use super::parse::expression;
 use super::print::escaped;
 use crate::diagnostic::{Code, Diagnostic};
@@ -30,12 +30,12 @@ pub enum TemplatePart {
 /// Parses a text in quotes, if there is one.
 pub(super) fn opt_template(i: &mut Input<'_>) -> Parsed<Option<Template>> {
     blank(i)?;
-    if !rest(i).starts_with('"') {
+    let start = here(i);
+    if !at_text(i) {
         return Ok(None);
     }
-    let start = here(i);
-    i.next_token();
-    parts(i, Some(start)).map(Some)
+    let quote = i.next_token().unwrap_or('"');
+    parts(i, Some((start, quote))).map(Some)
 }
 
 /// Parses a text without its quotes, in which escapes are already replaced.
@@ -55,8 +55,9 @@ pub(crate) fn parse_template(text: &str) -> Result<Template, Diagnostic> {
     })
 }
 
-/// Parses the parts of a text. `quote` is the position of its first quote; `None` for a text without quotes and escapes.
-fn parts(i: &mut Input<'_>, quote: Option<usize>) -> Parsed<Template> {
+/// Parses the parts of a text. `quoted` is the position and the character of its first quote; `None` for a text without
+/// quotes and escapes.
+fn parts(i: &mut Input<'_>, quoted: Option<(usize, char)>) -> Parsed<Template> {
     let (mut parts, mut text) = (Vec::new(), String::new());
     loop {
         let at = here(i);
@@ -66,11 +67,11 @@ fn parts(i: &mut Input<'_>, quote: Option<usize>) -> Parsed<Template> {
             i.next_token();
             continue;
         }
-        match i.next_token() {
-            Some('"') if quote.is_some() => break,
-            None if quote.is_none() => break,
-            Some('\\') if quote.is_some() => text.push(escape(i, at)?),
-            Some('{') => {
+        match (i.next_token(), quoted) {
+            (Some(found), Some((_, quote))) if found == quote => break,
+            (None, None) => break,
+            (Some('\\'), Some(_)) => text.push(escape(i, at)?),
+            (Some('{'), _) => {
                 if !text.is_empty() {
                     parts.push(TemplatePart::Text(std::mem::take(&mut text)));
                 }
@@ -80,19 +81,15 @@ fn parts(i: &mut Input<'_>, quote: Option<usize>) -> Parsed<Template> {
                     return cut(wanted(i, "`}`").help("a brace in the text is written twice: `{{`"));
                 }
             }
-            Some('}') => {
+            (Some('}'), _) => {
                 let span = Span::new(at, at + 1);
                 let diagnostic = Diagnostic::new(Code::Expected, span, "unmatched `}`");
                 return cut(diagnostic.help("a brace in the text is written twice: `}}`"));
             }
-            Some('\n') | None if quote.is_some() => {
-                let start = quote.unwrap_or_default();
-                let span = Span::new(start, start + 1);
-                let what = "a string without its closing `\"`";
-                return cut(Diagnostic::new(Code::Unclosed, span, what));
+            (Some('\n') | None, Some((start, quote))) => {
+                return cut(unclosed_text(Span::new(start, start + 1), quote));
             }
-            Some(c) => text.push(c),
-            None => break,
+            (Some(c), _) => text.push(c),
         }
     }
     if !text.is_empty() {

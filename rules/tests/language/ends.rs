@@ -1,6 +1,6 @@
 //! Tests of rules that end the run: `fail`, `expect` and `exit`.
 
-use teetap_rules::{Decide, Effect, End, Interest, Program, ProtoDirs, RuleId, Shared, Verdict};
+use teetap_rules::{Decide, Effect, End, Interest, Opening, Program, ProtoDirs, RuleId, Shared, Verdict};
 use teetap_wire::def::Datum;
 use teetap_wire::{Dir, Proto};
 
@@ -58,6 +58,39 @@ fn fail_and_exit_end_the_run_and_change_nothing() {
     let passive =
         program("fail \"x\" when cl_say\nexit 10 when sv_chat\nexpect sv_motd within 1s when cl_say");
     assert_eq!(passive.interest().acts, ProtoDirs::NONE);
+}
+
+/// Without a condition the time begins with the session, before its first message.
+#[test]
+fn an_expectation_without_a_condition_begins_with_the_session() {
+    let program = program("expect sv_chat within 500ms");
+    let mut state = open(&program);
+    assert_eq!(state.deadline(), Some(at(500)));
+    let mut shared = program.share(Shared::default());
+    state.observe(&first_copy(&say("x"), at(100)), &mut shared);
+    let report = program.report(&shared);
+    assert_eq!(report.rules[0].hits.count, 1);
+    assert_eq!(see(&mut *state, &chat("x"), at(499)), []);
+    assert_eq!(state.deadline(), None);
+
+    let mut state = open(&program);
+    state.on_time(at(500), &mut Shared::default());
+    let late = unmet("expected `sv_chat` within 0.5 s: it was not received", None);
+    assert_eq!(state.effects(), [late]);
+    assert_eq!(state.deadline(), None);
+
+    let mut state = open(&program);
+    state.on_end();
+    let ended = unmet("expected `sv_chat` within 0.5 s: the session ended first", None);
+    assert_eq!(state.effects(), [ended]);
+
+    // A program that comes later waits for the next session.
+    let late = Opening {
+        is_new: false,
+        ..OPENING
+    };
+    assert_eq!(program.open(late, None).deadline(), None);
+    assert!(!wrong("drop, expect sv_chat within 5s").is_empty());
 }
 
 #[test]

@@ -7,6 +7,7 @@
 )]
 #![expect(clippy::disallowed_methods, reason = "tests choose the built-in definitions")]
 
+mod beginners;
 mod decide;
 mod effects;
 mod ends;

@@ -263,7 +263,10 @@ fn everything_wrong_is_said_with_its_place() {
             &["1:11 E001 expected `bits` or `bytes`, found `when`"],
         ),
         ("delay 2h when s2c", &["1:7 E204 a delay is at most 3600 s"]),
-        ("lose 2 when s2c", &["1:8 E001 expected `times`, found `when`"]),
+        (
+            "lose 2 x when s2c",
+            &["1:8 E001 expected `,` or `when`, found `x`"],
+        ),
         ("dup 0 when s2c", &["1:5 E204 expected a number from 1 to 100"]),
         (
             "reorder when s2c",

@@ -314,8 +314,8 @@ const WRONG_VALUES: &[(&str, &[&str])] = &[
         &["1:25 E010 not a regular expression: unclosed group"],
     ),
     (
-        "inject sv_chat when s2c",
-        &["1:8 E001 expected `c2s` or `s2c`, found `sv_chat`"],
+        "inject input when s2c",
+        &["1:8 E001 expected `c2s` or `s2c`, found `input`"],
     ),
     (
         "inject c2s sv_chat when s2c",

@@ -51,7 +51,7 @@ fn syntax() {
             "sv_chat.team == 0xfg",
             "sv_chat.team == 99999999999999999999",
             "sv_chat.team == 1_000",
-            "t > 5sec",
+            "t > 5sek",
             "t > 0.5us",
             "sv_chat.message == \"ab",
             "sv_chat.message == \"\\q\"",

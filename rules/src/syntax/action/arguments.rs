@@ -3,26 +3,38 @@
 use std::time::Duration;
 
 use teetap_wire::Side;
-use winnow::combinator::opt;
+use winnow::combinator::{alt, opt};
+use winnow::error::ErrMode;
 use winnow::prelude::*;
 
 use super::Action;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
+use crate::syntax::advice;
 use crate::syntax::argument::{Shown, opt_number, opt_times, short};
 use crate::syntax::ast::{Kind, Name};
 use crate::syntax::change::assigned;
 use crate::syntax::error::{MODIFIERS, wanted};
-use crate::syntax::lex::{Input, Parsed, blank, cut, keyword, rest, text, word};
+use crate::syntax::lex::{Failure, Input, Parsed, blank, cut, keyword, rest, text, word};
 use crate::syntax::operand::variable;
 
 pub(super) fn lose(i: &mut Input<'_>) -> Parsed<Action> {
-    let times = opt_times(i)?;
+    let before = rest(i);
+    let times = match opt_times(i) {
+        // A share of the messages is a modifier.
+        Err(ErrMode::Cut(Failure(Some(error)))) if error.code == Code::MissingUnit => {
+            let (share, tail) = before
+                .trim_start()
+                .split_once('%')
+                .unwrap_or(("50", " when vital"));
+            let text = format!("lose {} chance {share}%", tail.trim());
+            return cut(error.or_help(advice::first_statement(i, [text])));
+        }
+        times => times?,
+    };
     if times.is_some() {
         blank(i)?;
-        if opt(keyword("times")).parse_next(i)?.is_none() {
-            return cut(wanted(i, "`times`"));
-        }
+        opt(alt((keyword("times"), keyword("time")))).parse_next(i)?;
     }
     Ok(Action::Lose {
         times: times.unwrap_or(1),
@@ -30,20 +42,38 @@ pub(super) fn lose(i: &mut Input<'_>) -> Parsed<Action> {
 }
 
 pub(super) fn delay(i: &mut Input<'_>) -> Parsed<Action> {
-    let Some((value, span)) = opt_number(i)? else {
-        return cut(wanted(i, "a duration, as in `delay 80ms`"));
+    let Some((mut value, span)) = opt_number(i)? else {
+        return cut(advice::wanted_time(i, "delay", "a duration, as in `delay 80ms`"));
     };
+    blank(i)?;
+    let end = match opt("..").parse_next(i)? {
+        Some(_) => match opt_number(i)? {
+            Some(end) => Some(end),
+            None => return cut(wanted(i, "a duration, as in `delay 80ms..120ms`")),
+        },
+        None => None,
+    };
+    if let Some((end, _)) = &end {
+        value.take_unit(end);
+    }
+    if let (None, Some(tail)) = (value.unit, rest(i).strip_prefix(['-', '~'])) {
+        let help = advice::first_statement(i, [format!("delay {value}..{}", tail.trim())]);
+        if let Some(help) = help {
+            let error = wanted(i, "a range, as in `delay 80ms..120ms`");
+            return cut(error.help(help));
+        }
+    }
     let from = short(value, span)?;
     let mut to = from;
-    blank(i)?;
-    if opt("..").parse_next(i)?.is_some() {
-        let Some((value, last)) = opt_number(i)? else {
-            return cut(wanted(i, "a duration, as in `delay 80ms..120ms`"));
-        };
+    if let Some((value, last)) = end {
         to = short(value, last)?;
         if to < from {
             let what = format!("the range {}..{} ends before it starts", Shown(from), Shown(to));
-            return cut(Diagnostic::new(Code::BadRange, span.to(last), what));
+            return cut(Diagnostic::new(Code::BadRange, span.to(last), what).help(format!(
+                "write `{}..{}`",
+                Shown(to),
+                Shown(from)
+            )));
         }
     }
     blank(i)?;
@@ -55,14 +85,23 @@ pub(super) fn delay(i: &mut Input<'_>) -> Parsed<Action> {
 pub(super) fn reorder(i: &mut Input<'_>) -> Parsed<Action> {
     match opt_times(i)? {
         Some(after) => Ok(Action::Reorder { after }),
-        None => cut(wanted(i, "how many overtake, as in `reorder 4`")),
+        None => {
+            let tail = advice::line(i);
+            let tail = tail.strip_prefix("when ").unwrap_or(&tail).to_owned();
+            let texts = [
+                format!("reorder 4 when {tail}"),
+                "reorder 4 when any_snap".to_owned(),
+            ];
+            let error = wanted(i, "how many overtake, as in `reorder 4`");
+            cut(error.or_help(advice::first_statement(i, texts)))
+        }
     }
 }
 
 pub(super) fn stall(i: &mut Input<'_>) -> Parsed<Action> {
     match opt_number(i)? {
         Some((value, span)) => Ok(Action::Stall(short(value, span)?)),
-        None => cut(wanted(i, "a duration, as in `stall 3s`")),
+        None => cut(advice::wanted_time(i, "stall", "a duration, as in `stall 3s`")),
     }
 }
 
@@ -103,7 +142,7 @@ pub(super) fn dup(i: &mut Input<'_>) -> Parsed<Action> {
     let mut gap = Duration::ZERO;
     if opt(keyword("gap")).parse_next(i)?.is_some() {
         let Some((value, span)) = opt_number(i)? else {
-            return cut(wanted(i, "a duration, as in `dup 2 gap 15ms`"));
+            return cut(wanted(i, "a duration, as in `dup 2 gap 15ms`").help("write `gap 15ms`"));
         };
         gap = short(value, span)?;
     }
@@ -112,10 +151,13 @@ pub(super) fn dup(i: &mut Input<'_>) -> Parsed<Action> {
 
 pub(super) fn corrupt(i: &mut Input<'_>) -> Parsed<Action> {
     let Some(count) = opt_times(i)? else {
-        return cut(wanted(i, "a number, as in `corrupt 3 bits`"));
+        return cut(wanted(i, "a number, as in `corrupt 3 bits`")
+            .help("write `corrupt 3 bits` or `corrupt 2 bytes`, which are chosen at random"));
     };
     blank(i)?;
-    let error = wanted(i, "`bits` or `bytes`");
+    let error = wanted(i, "`bits` or `bytes`").help(format!(
+        "write `corrupt {count} bits`, or `corrupt {count} bytes`"
+    ));
     match opt(word).parse_next(i)? {
         Some(("bits" | "bit", _)) => Ok(Action::Corrupt { count, bytes: false }),
         Some(("bytes" | "byte", _)) => Ok(Action::Corrupt { count, bytes: true }),
@@ -127,7 +169,10 @@ pub(super) fn corrupt(i: &mut Input<'_>) -> Parsed<Action> {
 pub(super) fn var(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
     if !rest(i).starts_with('$') {
-        return cut(wanted(i, "a variable, as in `var $joined = t`"));
+        let (word, _) = advice::split_word(rest(i));
+        let word = if word.is_empty() { "joined" } else { word };
+        return cut(wanted(i, "a variable, as in `var $joined = t`")
+            .help(format!("write `var ${word} = `, with `$`")));
     }
     let Kind::Variable(name) = variable(i)?.kind else {
         return cut(wanted(i, "a variable, as in `var $joined = t`"));

@@ -21,7 +21,8 @@ pub(super) fn fail(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
     match opt_template(i)? {
         Some(why) => Ok(Action::Fail(why)),
-        None => cut(wanted(i, "a text, as in `fail \"no answer\"`")),
+        None => cut(wanted(i, "a text, as in `fail \"no answer\"`")
+            .help("write the reason in quotes: `fail \"no answer\"`")),
     }
 }
 
@@ -29,10 +30,11 @@ pub(super) fn expect(i: &mut Input<'_>) -> Parsed<Action> {
     let expected = expression(i)?;
     blank(i)?;
     if opt(keyword("within")).parse_next(i)?.is_none() {
-        return cut(wanted(i, "`within`, as in `expect sv_motd within 5s`"));
+        return cut(wanted(i, "`within`, as in `expect sv_motd within 5s`")
+            .help(format!("write `expect {expected} within 5s`")));
     }
     let Some((value, span)) = opt_number(i)? else {
-        return cut(wanted(i, "a duration, as in `within 5s`"));
+        return cut(wanted(i, "a duration, as in `within 5s`").help("write `within 5s`"));
     };
     let within = duration(value, span)?;
     if within.is_zero() || within > MAX_WITHIN {
@@ -40,14 +42,16 @@ pub(super) fn expect(i: &mut Input<'_>) -> Parsed<Action> {
             "expected more than no time, and at most {} s",
             MAX_WITHIN.as_secs()
         );
-        return cut(Diagnostic::new(Code::Impossible, span, what));
+        return cut(Diagnostic::new(Code::Impossible, span, what).help("write `within 5s`"));
     }
     Ok(Action::Expect { expected, within })
 }
 
 pub(super) fn exit(i: &mut Input<'_>) -> Parsed<Action> {
     let Some((value, span)) = opt_number(i)? else {
-        return cut(wanted(i, "an exit code, as in `exit 10`"));
+        return cut(
+            wanted(i, "an exit code, as in `exit 10`").help("write `exit 0` for success, or `exit 10`")
+        );
     };
     match u8::try_from(measured(value, span, Quantity::Plain)?) {
         Ok(code @ (0 | 10..=99)) => Ok(Action::Exit(code)),
@@ -56,6 +60,7 @@ pub(super) fn exit(i: &mut Input<'_>) -> Parsed<Action> {
             span,
             "expected 0, or an exit code from 10 to 99",
         )
+        .help("write `exit 10`; for a failure it is `fail \"text\"`")
         .note("the others are those of teetap itself")),
     }
 }

@@ -6,6 +6,7 @@ use winnow::combinator::opt;
 use winnow::prelude::*;
 
 use super::{Action, MAX_HOLD};
+use crate::syntax::advice;
 use crate::syntax::argument::{opt_number, short};
 use crate::syntax::error::wanted;
 use crate::syntax::lex::{Input, Parsed, blank, cut, keyword};
@@ -14,7 +15,24 @@ use crate::syntax::parse::expression;
 pub(super) fn hold(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
     if opt(keyword("until")).parse_next(i)?.is_none() {
-        return cut(wanted(i, "`until`, as in `hold until seen(enter_game)`"));
+        let error = wanted(i, "`until`, as in `hold until seen(enter_game)`");
+        let tail = advice::line(i);
+        let time = tail.strip_prefix("for ").unwrap_or(&tail);
+        let moved = tail.split_once(" until ");
+        let moved = moved.map(|(cond, until)| format!("hold until {until} when {}", advice::bare(cond)));
+        let texts = [
+            moved.unwrap_or_default(),
+            format!("delay {time}"),
+            time.split_once(' ')
+                .map(|(time, cond)| format!("delay {time} when {cond}"))
+                .unwrap_or_default(),
+            format!("hold until seen(enter_game) {tail}"),
+            format!("hold until seen(enter_game) unordered when {tail}"),
+        ];
+        let help = advice::first_statement(i, texts);
+        return cut(error
+            .help("write `hold until seen(enter_game) when sv_motd`")
+            .or_help(help));
     }
     let until = expression(i)?;
     let (max, unordered) = patience(i)?;
@@ -36,7 +54,7 @@ fn patience(i: &mut Input<'_>) -> Parsed<(Duration, bool)> {
     let mut max = MAX_HOLD;
     if opt(keyword("max")).parse_next(i)?.is_some() {
         let Some((value, span)) = opt_number(i)? else {
-            return cut(wanted(i, "a duration, as in `max 5s`"));
+            return cut(wanted(i, "a duration, as in `max 5s`").help("write `max 5s`"));
         };
         max = short(value, span)?;
     }

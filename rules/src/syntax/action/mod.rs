@@ -20,11 +20,12 @@ use teetap_wire::def::suggest;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
+use super::advice;
 use super::argument::Shown;
 use super::ast::{Expr, Kind, Name};
 use super::change::{self, Assign, Replace};
 use super::error::wanted;
-use super::lex::{Input, Parsed, blank, cut, word};
+use super::lex::{Input, Parsed, blank, cut, rest, word};
 use super::made::{self, Made};
 use super::template::{Template, TemplatePart, opt_template, parse_template};
 use crate::diagnostic::{Code, Diagnostic};
@@ -165,16 +166,30 @@ pub(crate) fn action_words() -> [&'static str; PARSERS.len()] {
 pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
     let Some((verb, span)) = opt(word).parse_next(i)? else {
-        return cut(wanted(i, "an action"));
+        let error = wanted(i, "an action");
+        return cut(error.help(advice::no_action(i, "", &advice::line(i)).unwrap_or_else(first_comes)));
     };
     match PARSERS.iter().find(|(word, _)| *word == verb) {
         Some((_, arguments)) => arguments(i),
-        None => cut(
-            Diagnostic::new(Code::UnknownAction, span, format!("unknown action `{verb}`"))
-                .meant(suggest(verb, action_words()))
-                .note(format!("actions: {}", action_words().join(" "))),
-        ),
+        None => {
+            let error = Diagnostic::new(Code::UnknownAction, span, format!("unknown action `{verb}`"));
+            let blank = rest(i).len() - rest(i).trim_start().len();
+            let tail = format!("{}{}", " ".repeat(blank.min(1)), advice::line(i));
+            cut(match advice::no_action(i, verb, &tail) {
+                Some(help) => error.help(help),
+                None => match suggest(verb, action_words()) {
+                    None => error.help(first_comes()),
+                    meant => error.meant(meant),
+                },
+            }
+            .note(format!("actions: {}", action_words().join(" "))))
+        }
     }
+}
+
+/// Returns help for text that is no action.
+fn first_comes() -> String {
+    "a rule begins with an action, as in `drop when sv_chat`".to_owned()
 }
 
 /// Functions that express the expressions of an action in English.

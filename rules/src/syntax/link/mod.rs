@@ -2,26 +2,27 @@
 //!
 //! Law: parsing continues after a wrong parameter, so that all errors of a line are found at once.
 
+mod values;
+
 use std::fmt;
 use std::time::Duration;
-use strum::VariantNames as _;
 
 use teetap_wire::def::suggest;
-use winnow::combinator::opt;
 use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::token::take_while;
 
-use super::argument::{duration, measured, opt_number, opt_share};
-use super::ast::{Expr, Kind};
-use super::error::{leftover, wanted};
-use super::lex::{Failure, Input, Parsed, backtrack, blank, cut, here, keyword, next_thing, rest, word};
-use super::number::Quantity;
-use super::parse::expression;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::impair::{Dirs, Jitter, LinkLine, Loss, MAX_DELAY, MAX_QUEUE, Reorder, Shape};
+use crate::impair::{Dirs, LinkLine, MAX_DELAY, MAX_QUEUE};
 use crate::span::Span;
-use crate::units::Share;
+use crate::synonym::{self, Place};
+use crate::syntax::argument::duration;
+use crate::syntax::ast::{Expr, Kind};
+use crate::syntax::error::{leftover, wanted};
+use crate::syntax::lex::{Failure, Input, Parsed, backtrack, blank, cut, here, keyword, rest, word};
+use crate::syntax::number::Quantity;
+use crate::syntax::parse::expression;
+use values::{amount, jitter, loss, reorder, share, spread, time};
 
 /// Parameters and modifiers of a link line.
 pub(crate) const LINK_WORDS: [&str; 14] = [
@@ -56,23 +57,16 @@ pub struct Link {
 }
 
 /// Parses a link line. Backtracks if another statement begins here.
-pub(super) fn link(i: &mut Input<'_>) -> Parsed<Link> {
+pub(in crate::syntax) fn link(i: &mut Input<'_>) -> Parsed<Link> {
     let start = first_word(i, "link")?;
     blank(i)?;
-    let Ok((name, span)) = word(i) else {
-        return cut(wanted(i, "`c2s`, `s2c` or `both`"));
-    };
-    let Some(dirs) = DIRS.into_iter().find(|dirs| dirs.name() == name) else {
-        let what = format!("expected `c2s`, `s2c` or `both`, found `{name}`");
-        let names = DIRS.iter().map(|dirs| dirs.name());
-        return cut(Diagnostic::new(Code::Expected, span, what).meant(suggest(name, names)));
-    };
+    let dirs = directions(i)?;
     let mut reader = Reader {
         line: LinkLine::new(dirs),
         places: Vec::new(),
     };
     let errors = i.state.errors.len();
-    let mut end = span.end;
+    let mut end = here(i);
     loop {
         blank(i)?;
         if at_end(i) {
@@ -98,8 +92,31 @@ pub(super) fn link(i: &mut Input<'_>) -> Parsed<Link> {
     })
 }
 
+/// Parses the directions of a line. A line without them, `link delay 40ms`, acts in both.
+fn directions(i: &mut Input<'_>) -> Parsed<Dirs> {
+    if LINK_WORDS.contains(&first(rest(i))) {
+        return Ok(Dirs::Both);
+    }
+    let Ok((name, span)) = word(i) else {
+        let error = wanted(i, "`c2s`, `s2c` or `both`");
+        return cut(error.help("write `link both delay 40ms`"));
+    };
+    match DIRS.into_iter().find(|dirs| dirs.name() == name) {
+        Some(dirs) => Ok(dirs),
+        None => {
+            let what = format!("expected `c2s`, `s2c` or `both`, found `{name}`");
+            let names = DIRS.iter().map(|dirs| dirs.name());
+            let error = Diagnostic::new(Code::Expected, span, what).meant(suggest(name, names));
+            let help = synonym::help(Place::Direction, name).or_else(|| synonym::help(Place::Link, name));
+            let known = Some("write `link both delay 40ms`, or `c2s` or `s2c` for one direction".to_owned());
+            let is_near = error.help.is_some();
+            cut(error.or_help(help.or_else(|| known.filter(|_| !is_near))))
+        }
+    }
+}
+
 /// Parses the first word of a statement. A rule's name may be the same word.
-pub(super) fn first_word(i: &mut Input<'_>, wanted: &'static str) -> Parsed<Span> {
+pub(in crate::syntax) fn first_word(i: &mut Input<'_>, wanted: &'static str) -> Parsed<Span> {
     blank(i)?;
     let span = keyword(wanted).parse_next(i)?;
     if rest(i).trim_start_matches([' ', '\t']).starts_with(':') {
@@ -117,7 +134,7 @@ fn at_end(i: &Input<'_>) -> bool {
 /// Returns the word at the beginning of a text.
 fn first(text: &str) -> &str {
     let end = text
-        .find(|c: char| !super::lex::word_char(c))
+        .find(|c: char| !crate::syntax::lex::word_char(c))
         .unwrap_or(text.len());
     text.get(..end).unwrap_or_default()
 }
@@ -146,7 +163,10 @@ impl Reader {
     fn parameter(&mut self, i: &mut Input<'_>) -> Parsed<()> {
         let missing = wanted(i, "a parameter of the link");
         let Ok((name, span)) = word(i) else {
-            return cut(missing.note(format!("parameters: {}", LINK_WORDS.join(" "))));
+            let help = self.other_help(rest(i));
+            return cut(missing
+                .help(help)
+                .note(format!("parameters: {}", LINK_WORDS.join(" "))));
         };
         let Some(name) = LINK_WORDS.into_iter().find(|known| *known == name) else {
             return cut(unknown(name, span));
@@ -155,10 +175,7 @@ impl Reader {
         self.places.push((name, span));
         self.value(name, i)?;
         if is_twice {
-            let what = format!("`{name}` is given twice");
-            return cut(
-                Diagnostic::new(Code::NotHere, span, what).help("a second link line adds to the first")
-            );
+            return cut(twice(name, span));
         }
         Ok(())
     }
@@ -166,7 +183,18 @@ impl Reader {
     fn value(&mut self, name: &str, i: &mut Input<'_>) -> Parsed<()> {
         let line = &mut self.line;
         match name {
-            "delay" => line.delay = Some(time(i, "delay 40ms", MAX_DELAY)?),
+            "delay" => {
+                line.delay = Some(time(i, "delay 40ms", MAX_DELAY)?);
+                let start = here(i);
+                if let Some(jitter) = spread(i)? {
+                    // As if `jitter` stood here.
+                    let is_twice = line.jitter.replace(jitter).is_some();
+                    self.places.push(("jitter", Span::new(start, here(i))));
+                    if is_twice {
+                        return cut(twice("jitter", Span::new(start, here(i))));
+                    }
+                }
+            }
             "jitter" => line.jitter = Some(jitter(i)?),
             "loss" => line.loss = Some(loss(i)?),
             "dup" => line.dup = Some(share(i, "dup 1%")?),
@@ -198,6 +226,28 @@ impl Reader {
             _ => bound(i, name, (&mut line.to, &mut line.until))?,
         }
         Ok(())
+    }
+
+    /// Returns help for text that is not a parameter.
+    fn other_help(&self, text: &str) -> String {
+        match (text.chars().next(), self.places.last()) {
+            (Some(';' | ','), _) => "parameters follow each other without a sign: `delay 40ms loss 1%`".to_owned(),
+            (Some('+' | '-' | '\u{b1}'), Some(("delay", _))) => "write `delay 60ms jitter 10ms`".to_owned(),
+            (Some('.'), Some(("delay", _))) => {
+                "write `delay 80ms jitter 20ms` for 60 ms to 100 ms: a link varies around its delay".to_owned()
+            }
+            (Some('/'), Some(("rate", _))) => "write `rate 2mbit`: a rate is per second".to_owned(),
+            (Some('0'..='9'), Some(("loss", _))) => {
+                "write `loss 5%` alone, or `loss gemodel 1% 30%` for loss in bursts: netem's correlation is not part of it".to_owned()
+            }
+            (Some('0'..='9'), Some(("delay" | "jitter", _))) => {
+                "write `delay 40ms jitter 10ms normal`: netem's correlation is not part of it".to_owned()
+            }
+            (Some('0'..='9'), Some((name, _))) => format!("`{name}` has one value: remove the second one"),
+            (Some('0'..='9'), None) => "write what the number is, as in `link both delay 40ms`".to_owned(),
+            (Some(':' | '='), _) => "write the value after a blank, as in `delay 40ms`".to_owned(),
+            _ => "write `link both delay 40ms jitter 8ms loss 1%`".to_owned(),
+        }
     }
 
     /// Checks that the parameters are consistent.
@@ -233,6 +283,7 @@ impl Reader {
         let is_limit = |(name, _): &(&str, Span)| LIMITS.contains(name);
         if self.places.iter().all(is_limit) {
             return cut(wanted(i, "a parameter such as `delay 40ms`")
+                .help("write `link both delay 40ms`, or `blackhole` for an outage")
                 .note(format!("parameters: {}", LINK_WORDS.join(" "))));
         }
         Ok(())
@@ -272,117 +323,33 @@ fn same_time(span: Span, name: &str, other: &str) -> Diagnostic {
     Diagnostic::new(Code::NotHere, span, what)
 }
 
+/// Returns the error for a parameter that a line already has.
+fn twice(name: &str, span: Span) -> Diagnostic {
+    let what = format!("`{name}` is given twice");
+    Diagnostic::new(Code::NotHere, span, what)
+        .help("remove one of them; a second link line adds to the first")
+}
+
 fn unknown(name: &str, span: Span) -> Diagnostic {
     if ONLY_RULES.contains(&name) {
         let what = format!("`{name}` is for rules, not for link lines");
         return Diagnostic::new(Code::NotHere, span, what)
             .help("a link line acts `from` one time of the session `to` another");
     }
-    Diagnostic::new(
+    let error = Diagnostic::new(
         Code::UnknownName,
         span,
         format!("a link has no parameter `{name}`"),
     )
     .meant(suggest(name, LINK_WORDS))
-    .note(format!("parameters: {}", LINK_WORDS.join(" ")))
-}
-
-/// Parses a number of a quantity.
-fn amount(
-    i: &mut Input<'_>,
-    quantity: Quantity,
-    example: &str,
-    range: std::ops::RangeInclusive<i64>,
-) -> Parsed<i64> {
-    let Some((value, span)) = opt_number(i)? else {
-        return cut(wanted(i, quantity.name()).help(format!("as in `{example}`")));
-    };
-    let amount = measured(value, span, quantity)?;
-    if range.contains(&amount) {
-        return Ok(amount);
-    }
-    let what = match *range.end() {
-        i64::MAX => format!("`{value}` is not a possible value here"),
-        most => format!("`{value}` is not from {} to {most}", range.start()),
-    };
-    cut(Diagnostic::new(Code::Impossible, span, what))
-}
-
-fn time(i: &mut Input<'_>, example: &str, most: Duration) -> Parsed<Duration> {
-    let Some((value, span)) = opt_number(i)? else {
-        return cut(wanted(i, Quantity::Duration.name()).help(format!("as in `{example}`")));
-    };
-    let time = duration(value, span)?;
-    if time > most {
-        let what = format!("a link delays by at most {} s", most.as_secs());
-        return cut(Diagnostic::new(Code::Impossible, span, what));
-    }
-    Ok(time)
-}
-
-fn share(i: &mut Input<'_>, example: &str) -> Parsed<Share> {
-    match opt_share(i)? {
-        Some(share) => Ok(share),
-        None => cut(wanted(i, Quantity::Percent.name()).help(format!("as in `{example}`"))),
-    }
-}
-
-fn jitter(i: &mut Input<'_>) -> Parsed<Jitter> {
-    let spread = time(i, "jitter 10ms", MAX_DELAY)?;
-    blank(i)?;
-    let name = first(rest(i));
-    let shape = name.parse::<Shape>().ok();
-    if shape.is_some() {
-        word(i)?;
-    } else if let Some(meant) = suggest(name, Shape::VARIANTS.iter().copied())
-        && !LINK_WORDS.contains(&name)
-        && suggest(name, LINK_WORDS).is_none()
-    {
-        let (span, found) = next_thing(i);
-        let what = format!("no distribution {found}");
-        return cut(Diagnostic::new(Code::UnknownName, span, what).meant(Some(meant)));
-    }
-    Ok(Jitter {
-        spread,
-        shape: shape.unwrap_or_default(),
-    })
-}
-
-fn loss(i: &mut Input<'_>) -> Parsed<Loss> {
-    const EXAMPLE: &str = "loss gemodel 1% 30%";
-    blank(i)?;
-    if opt(keyword("gemodel")).parse_next(i)?.is_none() {
-        let error = wanted(i, "a percentage or `gemodel`").help("as in `loss 5%`");
-        return match opt_share(i)? {
-            Some(share) => Ok(Loss::Independent(share)),
-            None => cut(error.meant(suggest(first(rest(i)), ["gemodel"]))),
-        };
-    }
-    let (p, r) = (share(i, EXAMPLE)?, share(i, EXAMPLE)?);
-    let bad = opt_share(i)?;
-    let good = match bad {
-        Some(_) => opt_share(i)?,
-        None => None,
-    };
-    Ok(Loss::Gemodel {
-        p,
-        r,
-        bad: bad.unwrap_or(Share::WHOLE),
-        good: good.unwrap_or(Share::NONE),
-    })
-}
-
-fn reorder(i: &mut Input<'_>) -> Parsed<Reorder> {
-    let share = share(i, "reorder 5%")?;
-    blank(i)?;
-    let gap = match opt(keyword("gap")).parse_next(i)? {
-        Some(_) => amount(i, Quantity::Plain, "reorder 25% gap 5", 1..=1_000_000)?,
-        None => 1,
-    };
-    Ok(Reorder {
-        share,
-        gap: u32::try_from(gap).unwrap_or(1),
-    })
+    .or_help(synonym::help(Place::Link, name));
+    let is_dir = DIRS.iter().any(|dirs| dirs.name() == name);
+    let dir = is_dir.then(|| format!("write `link {name}`, and then the parameters"));
+    let example = "write `delay 40ms`, `loss 1%`, `rate 2mbit` or another parameter".to_owned();
+    let known = error.help.is_none().then_some(example);
+    error
+        .or_help(dir.or(known))
+        .note(format!("parameters: {}", LINK_WORDS.join(" ")))
 }
 
 /// Formats the line in its canonical form.
