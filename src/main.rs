@@ -38,6 +38,11 @@ use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = env::args_os().collect();
+    if let Some(text) = command::topic(&args) {
+        // A closed pipe is success: its reader has read enough.
+        let _closed_pipe = output::print(&text);
+        return ExitCode::SUCCESS;
+    }
     let cli = match cli::parse(&args) {
         Ok(cli) => cli,
         Err(error) => {
@@ -132,8 +137,15 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             quiet,
             explain,
             against,
+            json,
             files,
-        } => command::check(&definitions, explain, against.as_deref(), quiet, &files),
+        } => {
+            let shown = command::Shown {
+                explain,
+                json: json.json,
+            };
+            command::check(&definitions, shown, against.as_deref(), quiet, &files)
+        }
         Command::Fmt { write, check, file } => command::fmt(write, check, &file),
         Command::Torture(options) => command::torture(&options),
         Command::Ctl {

@@ -163,7 +163,7 @@ pub(crate) enum Command {
         #[arg(value_name = "HEX|FILE|-|CODE", required = true)]
         words: Vec<String>,
     },
-    /// Check files of rules for errors
+    /// Check rules, or files of rules, for errors
     ///
     /// Reads them as one program, as a run does, and prints every error and warning with its place. The exit code is 2
     /// if there is an error.
@@ -173,16 +173,20 @@ pub(crate) enum Command {
         #[command(flatten)]
         quiet: Quiet,
         /// Print each statement as an English sentence
-        #[arg(long)]
+        #[arg(long, conflicts_with = "json")]
         explain: bool,
+        #[command(flatten)]
+        json: Json,
         /// Try the rules on a recording
         ///
         /// Prints the actions on each message (not with --quiet), and the hits of each rule. Random decisions use the seed of the
         /// rules, or 0.
-        #[arg(long, value_name = "RECORDING")]
+        #[arg(long, value_name = "RECORDING", conflicts_with = "json")]
         against: Option<PathBuf>,
-        /// The files
-        #[arg(value_name = "FILE", required = true)]
+        /// The files; - is stdin
+        ///
+        /// Text with blanks that is no file is a rule itself: teetap check 'drop when sv_chat'.
+        #[arg(value_name = "FILE|RULE", required = true)]
         files: Vec<PathBuf>,
     },
     /// Print a file of rules in its canonical form

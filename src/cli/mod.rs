@@ -204,6 +204,8 @@ fn notes() -> String {
          ignores the variables of options that it does not take. Options of a command come after its name.\n\
          A server whose host name is that of a command needs its port: teetap run:8303.\n\
          \n\
+         The language of rules and filters: teetap help rules, teetap help filters, teetap help link.\n\
+         \n\
          ./teetap.toml and $XDG_CONFIG_HOME/teetap/config.toml set options, too: see teetap config template.\n\
          \n\
          A line has: time, session, direction (p is the proxy itself), V for vital or R for vital and\n\

@@ -23,9 +23,10 @@ mod scrub;
 mod setup;
 mod shrink;
 mod text;
+mod topics;
 mod torture;
 
-pub(crate) use check::check;
+pub(crate) use check::{Shown, check};
 pub(crate) use config::config;
 pub(crate) use ctl::ctl;
 pub(crate) use demo::demo;
@@ -41,4 +42,5 @@ pub(crate) use replay::replay;
 pub(crate) use scrub::scrub;
 pub(crate) use shrink::shrink;
 pub(crate) use text::{completions, man};
+pub(crate) use topics::topic;
 pub(crate) use torture::torture;

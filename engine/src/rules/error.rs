@@ -128,6 +128,17 @@ impl Mistakes {
         self.0.is_empty()
     }
 
+    /// Returns each diagnostic with the name of its text, and its line and column in characters, from 1.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, (usize, usize), &Diagnostic)> {
+        self.0.iter().map(|mistake| {
+            let end = mistake.text.floor_char_boundary(mistake.diagnostic.span.start);
+            let before = mistake.text.get(..end).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            (&*mistake.name, (line, column), &mistake.diagnostic)
+        })
+    }
+
     /// Renders each diagnostic with the lines to which it refers, separated by empty lines.
     pub fn render(&self, style: Style) -> String {
         let rendered = self.0.iter();

@@ -279,6 +279,30 @@ fn every_line_of_a_run_and_its_recordings_is_of_the_schema() {
 }
 
 #[test]
+fn every_line_about_rules_is_of_the_schema() {
+    let mut checker = Checker::new();
+    for (rule, exit, code, column) in [
+        ("drop sv_chat", 2, "E001", 6),
+        ("drop when c2s and sv_chat", 0, "W301", 11),
+        ("drop when sv_chat", 0, "", 0),
+    ] {
+        let (lines, _) = run(&["check", "--json", rule], exit);
+        checker.check(&lines);
+        let found: Vec<Value> = binary::objects(&lines);
+        let expected: Vec<Value> = if code.is_empty() {
+            Vec::new()
+        } else {
+            vec![json!([code, "rule", 1, column])]
+        };
+        let places = found
+            .iter()
+            .map(|line| json!([line["code"], line["file"], line["line"], line["column"]]));
+        assert_eq!(places.collect::<Vec<_>>(), expected, "{rule}");
+    }
+    checker.saw(&["diagnostic"]);
+}
+
+#[test]
 fn every_line_of_a_comparison_is_of_the_schema() {
     let mut checker = Checker::new();
     let paths = captures();
