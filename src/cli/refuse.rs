@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use teetap_inspect::control::error_line;
 use teetap_wire::def::{did_you_mean, suggest};
 
@@ -40,6 +40,9 @@ pub(super) fn suggested(
     let Some(word) = first.filter(|_| is_after) else {
         return error;
     };
+    if let Some(text) = without_dashes(word, &error, args) {
+        return definition.error(ErrorKind::UnknownArgument, text);
+    }
     match command_like(word) {
         Some(name) if name != word => {
             let text = format!("unknown command '{word}'; {}", did_you_mean(name.as_str()));
@@ -47,6 +50,18 @@ pub(super) fn suggested(
         }
         _ => error,
     }
+}
+
+/// Returns the error for a command to start without `--` before it.
+fn without_dashes(command: &str, error: &clap::Error, args: &[OsString]) -> Option<String> {
+    let starts = ["run", "torture", "shrink"].contains(&command) && !args.iter().any(|arg| arg == "--");
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg).filter(|_| starts) else {
+        return None;
+    };
+    let is_word = !word.starts_with('-');
+    is_word.then(|| {
+        format!("unexpected argument '{word}' found; a program to start comes after '--': teetap {command} ... -- {word} ...")
+    })
 }
 
 /// Returns the command that is spelled most like `word`.
@@ -97,6 +112,26 @@ pub(crate) fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::cli::parse;
+
+    #[test]
+    fn a_program_to_start_comes_after_dashes() {
+        let line = |args: &[&str]| {
+            let Err(Refusal::Line { error, .. }) = parse(args) else {
+                return String::new();
+            };
+            one_line(&error.render().to_string())
+        };
+        assert_eq!(
+            line(&["teetap", "run", "example.org", "node", "x.js"]),
+            "unexpected argument 'node' found; a program to start comes after '--': teetap run ... -- node ...; see teetap --help"
+        );
+        for args in [
+            &["teetap", "run", "example.org", "--lissten", "x"][..],
+            &["teetap", "check", "a", "--nothing"],
+        ] {
+            assert!(!line(args).contains("comes after"), "{args:?}");
+        }
+    }
 
     #[test]
     fn an_error_is_one_line() {
