@@ -291,7 +291,7 @@ mod tests {
     use super::*;
     use crate::check::is_word;
     use crate::impair::Dirs;
-    use crate::syntax::{LINK_WORDS, MODIFIERS, OPERATORS, Unit, action_words};
+    use crate::syntax::{ACTIONS, LINK_WORDS, MODIFIERS, OPERATORS, Unit};
     use teetap_wire::def::Class;
 
     #[test]
@@ -306,7 +306,7 @@ mod tests {
             );
             for word in *words {
                 let is_taken = match place {
-                    Place::Action => action_words().contains(word),
+                    Place::Action => ACTIONS.contains(word),
                     Place::Condition => is_word(Class::Game, word) && !OPERATORS.contains(word),
                     Place::Operator => OPERATORS.contains(word),
                     Place::Modifier => MODIFIERS.contains(word),

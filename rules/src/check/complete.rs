@@ -10,7 +10,7 @@ use super::call::FUNCTIONS;
 use super::fact;
 use super::vocabulary::{class_of, lints};
 use super::words::{ATOMS, VALUES, is_for_filters};
-use crate::syntax::{MODIFIERS, OPERATORS, action_words};
+use crate::syntax::{ACTIONS, MODIFIERS, OPERATORS};
 
 /// A word with a short explanation.
 pub type Completion = (String, &'static str);
@@ -53,9 +53,7 @@ pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<C
                 .iter()
                 .for_each(|(name, form)| add(format!("{name}("), form));
             if rule {
-                action_words()
-                    .iter()
-                    .for_each(|name| add((*name).to_owned(), "action"));
+                ACTIONS.iter().for_each(|name| add((*name).to_owned(), "action"));
                 let modifiers = MODIFIERS.iter().chain(&["when"]);
                 modifiers.for_each(|name| add((*name).to_owned(), "modifier"));
             }
@@ -72,7 +70,7 @@ pub fn completions(text: &str, rule: bool, registry: &Registry) -> (usize, Vec<C
 /// Returns true if a statement can begin with a word.
 #[must_use]
 pub fn is_rule_word(word: &str) -> bool {
-    action_words().contains(&word) || ["link", "let", "use", "seed", "profile"].contains(&word)
+    ACTIONS.contains(&word) || ["link", "let", "use", "seed", "profile"].contains(&word)
 }
 
 /// Adds the words that can follow a name and a dot.

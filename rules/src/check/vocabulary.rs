@@ -11,7 +11,7 @@ use super::call::FUNCTIONS;
 use super::fact;
 use super::words::{self, ATOMS, VALUES, atom};
 use crate::program::profiles;
-use crate::syntax::{LINK_WORDS, MODIFIERS, OPERATORS, Quantity, Unit, action_words};
+use crate::syntax::{ACTIONS, LINK_WORDS, MODIFIERS, OPERATORS, Quantity, Unit};
 use crate::wrap::at_spaces;
 
 /// Width of the lists in columns.
@@ -99,7 +99,7 @@ pub fn rule_vocabulary() -> String {
         let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
         append(&words, &mut page);
     };
-    part("Actions:", action_words().to_vec());
+    part("Actions:", ACTIONS.to_vec());
     part("Modifiers:", MODIFIERS.to_vec());
     part("Parameters of link lines:", LINK_WORDS.to_vec());
     part("Profiles:", profiles().collect());

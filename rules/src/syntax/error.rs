@@ -5,19 +5,10 @@ use teetap_wire::def::suggest;
 use super::advice;
 use super::ast::{Expr, Kind};
 use super::lex::{Input, next_thing, rest};
-use super::modifier::Modifiers;
-use super::rule::Rule;
+use super::words::{MODIFIERS, OPERATORS};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 use crate::synonym::{self, Place};
-
-/// Words that are operators, which cannot be names if an operand is expected.
-pub(crate) const OPERATORS: [&str; 6] = ["and", "or", "not", "contains", "matches", "in"];
-
-/// Words that follow the condition of a rule, in the order of [`RuleStep`](super::RuleStep).
-pub(crate) const MODIFIERS: [&str; 11] = [
-    "from", "to", "after", "until", "skip", "every", "chance", "first", "once", "max", "per",
-];
 
 /// Help about directions, which other programs write as arrows.
 const DIRECTIONS: &str = "write `c2s` for messages to the server, or `s2c` for messages to the client";
@@ -202,43 +193,8 @@ pub(super) fn leftover_of_expression(i: &Input<'_>, expr: &Expr) -> Diagnostic {
     better(diagnostic, help)
 }
 
-/// Returns the error for text after the condition or a modifier of a rule, with a correction of the whole rule.
-pub(super) fn leftover_of_rule(i: &Input<'_>, rule: &Rule) -> Diagnostic {
-    let is_condition = rule.modifiers == Modifiers::default();
-    let diagnostic = if is_condition {
-        leftover(i, "a modifier")
-    } else {
-        wanted(i, "a modifier")
-    };
-    let (_, found) = next_thing(i);
-    let word = found.trim_matches('`');
-    if let Some(help) = advice::actions_behind(i, rule) {
-        return diagnostic.help(help);
-    }
-    if diagnostic.help.is_some() {
-        return diagnostic;
-    }
-    let head = rule.when.as_ref().map(|when| when.to_string());
-    let dir = head.and_then(|head| advice::direction(&format!("{head} {}", advice::line(i))));
-    if let (true, Some(dir)) = (is_condition, dir) {
-        let tail = advice::line(i);
-        let tail = tail.split_once(' ').map_or("", |(_, tail)| tail);
-        let text = format!("{} when {dir} {tail}", advice::written(&rule.actions));
-        return better(diagnostic, advice::first_statement(i, [text]));
-    }
-    let first = |texts| advice::first_statement(i, texts);
-    let near = suggest(word, MODIFIERS).filter(|near| near.len() > 2);
-    let help = match near {
-        Some(_) => None,
-        None => advice::joined(i, &rule.to_string(), true, first),
-    };
-    let of_head = rule.when.as_ref().filter(|_| is_condition && help.is_none());
-    let of_head = of_head.and_then(|when| synonym::help(Place::Condition, &when.to_string()));
-    better(diagnostic.meant(near), help.or(of_head))
-}
-
 /// Returns the diagnostic with this help, if there is one.
-fn better(diagnostic: Diagnostic, help: Option<String>) -> Diagnostic {
+pub(super) fn better(diagnostic: Diagnostic, help: Option<String>) -> Diagnostic {
     match help {
         Some(help) => diagnostic.help(help),
         None => diagnostic,

@@ -28,12 +28,29 @@ pub(super) struct Counts {
     pub(super) arithmetic: usize,
     /// Positions of the prefixes whose operand is being parsed.
     pub(super) prefixes: Vec<usize>,
-    /// True while a correction is tried, for which no other correction is searched.
-    pub(super) advises: bool,
+    /// Functions that try a correction of the text.
+    pub(super) trials: Trials,
     /// Errors after which parsing continued.
     pub(super) errors: Vec<Diagnostic>,
     /// Positions of the comments, some of them more than once.
     pub(super) comments: Vec<Span>,
+}
+
+/// Functions that return true for a valid text. `None` if no correction is searched, as while another one is tried.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Trials {
+    /// Tries a text as a statement.
+    pub(super) statement: Option<fn(&str) -> bool>,
+    /// Tries a text as an expression.
+    pub(super) expression: Option<fn(&str) -> bool>,
+}
+
+/// Returns the input for a text without corrections.
+pub(super) fn plain(text: &str) -> Input<'_> {
+    Stateful {
+        input: LocatingSlice::new(text),
+        state: Counts::default(),
+    }
 }
 
 /// Reason why a parser failed.

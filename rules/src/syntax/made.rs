@@ -6,12 +6,11 @@ use teetap_wire::Dir;
 use winnow::combinator::opt;
 use winnow::error::ErrMode;
 use winnow::prelude::*;
-use winnow::stream::{LocatingSlice, Stateful};
 
 use super::advice;
 use super::ast::{Expr, Kind, Name, Path};
 use super::error::wanted;
-use super::lex::{Counts, Failure, Input, Parsed, at_text, blank, cut, here, keyword, rest, word};
+use super::lex::{Failure, Input, Parsed, at_text, blank, cut, here, keyword, plain, rest, word};
 use super::operand::close;
 use super::parse::{MAX_LENGTH, expression, path};
 use crate::diagnostic::{Code, Diagnostic};
@@ -53,10 +52,7 @@ pub(crate) fn parse_made(text: &str, has_direction: bool) -> Result<Made, Diagno
         let what = format!("longer than {MAX_LENGTH} bytes");
         return Err(Diagnostic::new(Code::TooComplex, span, what));
     }
-    let mut input = Stateful {
-        input: LocatingSlice::new(text),
-        state: Counts::default(),
-    };
+    let mut input = plain(text);
     let read = if has_direction { inject } else { message };
     let i = &mut input;
     let whole = read(i).and_then(|made| {

@@ -27,15 +27,14 @@ mod statement;
 mod template;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use action::Action;
-pub(crate) use action::{English, action_words};
+pub(crate) use action::English;
 pub(crate) use argument::with_unit;
 pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segment};
 pub use change::{Assign, Replace};
-pub(crate) use error::{MODIFIERS, OPERATORS};
 pub use format::format;
-pub(crate) use link::LINK_WORDS;
 pub use link::Link;
 pub use made::Made;
 pub(crate) use made::parse_made;
@@ -49,3 +48,4 @@ pub use rule::Rule;
 pub use statement::{Outlined, Statement, outline, parse_statements};
 pub(crate) use template::parse_template;
 pub use template::{Template, TemplatePart};
+pub(crate) use words::{ACTIONS, LINK_WORDS, MODIFIERS, OPERATORS};

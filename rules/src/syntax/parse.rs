@@ -9,10 +9,14 @@ use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stateful};
 
+use super::advice;
 use super::ast::{Arith, Call, Compare, Expr, Kind, Name, Path, Segment};
-use super::error::{OPERATORS, chained, foreign_sign, leftover_of_expression, no_operand, wanted};
-use super::lex::{self, Counts, Failure, Input, Parsed, backtrack, blank, cut, here, operator, rest};
+use super::error::{chained, foreign_sign, leftover_of_expression, no_operand, wanted};
+use super::lex::{
+    self, Counts, Failure, Input, Parsed, Trials, backtrack, blank, cut, here, operator, plain, rest,
+};
 use super::operand::{close, dotted, index, next_segment, set, variable};
+use super::words::OPERATORS;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
@@ -47,7 +51,13 @@ pub fn parse(text: &str) -> Result<Expr, Diagnostic> {
     }
     let mut input = Stateful {
         input: LocatingSlice::new(text),
-        state: Counts::default(),
+        state: Counts {
+            trials: Trials {
+                expression: Some(is_expression),
+                ..Trials::default()
+            },
+            ..Counts::default()
+        },
     };
     whole(&mut input).map_err(|error| {
         let error = match error {
@@ -68,6 +78,12 @@ fn whole(i: &mut Input<'_>) -> Parsed<Expr> {
     } else {
         cut(leftover_of_expression(i, &expr))
     }
+}
+
+/// Returns true if a text is an expression that may be a condition.
+pub(super) fn is_expression(text: &str) -> bool {
+    let mut i = plain(text);
+    expression(&mut i).is_ok_and(|expr| advice::is_condition(&expr)) && rest(&i).trim().is_empty()
 }
 
 /// Parses an expression, which ends before text that is not an operator.

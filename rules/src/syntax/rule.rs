@@ -2,19 +2,23 @@
 
 use std::fmt;
 
+use teetap_wire::def::suggest;
 use winnow::combinator::opt;
 use winnow::error::ErrMode;
 use winnow::prelude::*;
 
 use super::action::{Action, action};
 use super::advice;
+use super::advice::rule::{actions_behind, no_condition, written};
 use super::ast::{Expr, Name};
-use super::error::leftover_of_rule;
-use super::lex::{Failure, Input, Parsed, blank, cut, here, keyword, rest, word};
+use super::error::{better, leftover, wanted};
+use super::lex::{Failure, Input, Parsed, blank, cut, here, keyword, next_thing, rest, word};
 use super::modifier::{Every, Modifiers, modifiers};
 use super::parse::expression;
-use crate::diagnostic::Code;
+use super::words::MODIFIERS;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
+use crate::synonym::{self, Place};
 
 /// Actions, with their condition and modifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +66,45 @@ pub(super) fn rule(i: &mut Input<'_>) -> Parsed<Rule> {
     }
 }
 
+/// Returns the error for text after the condition or a modifier of a rule, with a correction of the whole rule.
+fn leftover_of_rule(i: &Input<'_>, rule: &Rule) -> Diagnostic {
+    let is_condition = rule.modifiers == Modifiers::default();
+    let diagnostic = if is_condition {
+        leftover(i, "a modifier")
+    } else {
+        wanted(i, "a modifier")
+    };
+    let (_, found) = next_thing(i);
+    let word = found.trim_matches('`');
+    if let Some(help) = rule
+        .when
+        .as_ref()
+        .and_then(|when| actions_behind(i, &rule.actions, when, &rule.modifiers.to_string()))
+    {
+        return diagnostic.help(help);
+    }
+    if diagnostic.help.is_some() {
+        return diagnostic;
+    }
+    let head = rule.when.as_ref().map(|when| when.to_string());
+    let dir = head.and_then(|head| advice::direction(&format!("{head} {}", advice::line(i))));
+    if let (true, Some(dir)) = (is_condition, dir) {
+        let tail = advice::line(i);
+        let tail = tail.split_once(' ').map_or("", |(_, tail)| tail);
+        let text = format!("{} when {dir} {tail}", written(&rule.actions));
+        return better(diagnostic, advice::first_statement(i, [text]));
+    }
+    let first = |texts| advice::first_statement(i, texts);
+    let near = suggest(word, MODIFIERS).filter(|near| near.len() > 2);
+    let help = match near {
+        Some(_) => None,
+        None => advice::joined(i, &rule.to_string(), true, first),
+    };
+    let of_head = rule.when.as_ref().filter(|_| is_condition && help.is_none());
+    let of_head = of_head.and_then(|when| synonym::help(Place::Condition, &when.to_string()));
+    better(diagnostic.meant(near), help.or(of_head))
+}
+
 /// Parses the modifiers of a rule without a condition: `every` with a time. A rule that only expects messages needs no
 /// modifier, because it acts at the start of the session.
 fn without_condition(i: &mut Input<'_>, actions: &[Action]) -> Parsed<Modifiers> {
@@ -82,7 +125,7 @@ fn without_condition(i: &mut Input<'_>, actions: &[Action]) -> Parsed<Modifiers>
         }
         _ => {
             i.reset(&before);
-            cut(advice::no_condition(i, actions))
+            cut(no_condition(i, actions))
         }
     }
 }

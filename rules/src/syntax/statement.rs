@@ -10,12 +10,13 @@ use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stateful, Stream};
 
+use super::advice::is_condition;
 use super::argument::opt_number;
 use super::error::wanted;
-use super::lex::{Counts, Failure, Input, Parsed, backtrack, blank, cut, keyword, rest};
+use super::lex::{Counts, Failure, Input, Parsed, Trials, backtrack, blank, cut, keyword, plain, rest};
 use super::link::{Link, link};
 use super::named::{Let, let_};
-use super::parse::MAX_LENGTH;
+use super::parse::{MAX_LENGTH, is_expression};
 use super::profile::{Profile, Use, profile, use_};
 use super::rule::{Rule, rule};
 use crate::diagnostic::{Code, Diagnostic};
@@ -183,7 +184,13 @@ pub(super) fn parse_statement(text: &str, span: Span) -> Result<(Statement, Vec<
     }
     let mut input = Stateful {
         input: LocatingSlice::new(text.get(..span.end).unwrap_or(text)),
-        state: Counts::default(),
+        state: Counts {
+            trials: Trials {
+                statement: Some(is_statement),
+                expression: Some(is_expression),
+            },
+            ..Counts::default()
+        },
     };
     input.next_slice(span.start);
     let result = statement(&mut input);
@@ -204,7 +211,18 @@ pub(super) fn parse_statement(text: &str, span: Span) -> Result<(Statement, Vec<
     Err(errors.into_iter().map(Diagnostic::with_general_help).collect())
 }
 
-pub(super) fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
+/// Returns true if a text is a statement. The condition of a rule is one that the user may mean.
+fn is_statement(text: &str) -> bool {
+    let mut i = plain(text);
+    let is_meant = match statement(&mut i) {
+        Ok(Statement::Rule(rule)) => rule.when.as_ref().is_none_or(is_condition),
+        Ok(_) => true,
+        Err(_) => false,
+    };
+    is_meant && rest(&i).trim().is_empty() && i.state.errors.is_empty()
+}
+
+fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
     alt((
         whole_link.map(Statement::Link),
         profile.map(Statement::Profile),

@@ -4,11 +4,11 @@ use std::fmt::{self, Write as _};
 
 use winnow::error::ErrMode;
 use winnow::prelude::*;
-use winnow::stream::{LocatingSlice, Stateful, Stream};
+use winnow::stream::Stream;
 
 use super::ast::Expr;
 use super::error::wanted;
-use super::lex::{Counts, Failure, Input, Parsed, at_text, blank, cut, escape, here, rest, unclosed_text};
+use super::lex::{Failure, Input, Parsed, at_text, blank, cut, escape, here, plain, rest, unclosed_text};
 use super::parse::expression;
 use super::print::escaped;
 use crate::diagnostic::{Code, Diagnostic};
@@ -43,10 +43,7 @@ pub(super) fn opt_template(i: &mut Input<'_>) -> Parsed<Option<Template>> {
 /// # Errors
 /// Returns the first error. Its place is a place in the text.
 pub(crate) fn parse_template(text: &str) -> Result<Template, Diagnostic> {
-    let mut input = Stateful {
-        input: LocatingSlice::new(text),
-        state: Counts::default(),
-    };
+    let mut input = plain(text);
     parts(&mut input, None).map_err(|error| match error {
         ErrMode::Cut(Failure(Some(diagnostic))) | ErrMode::Backtrack(Failure(Some(diagnostic))) => {
             *diagnostic

@@ -11,12 +11,14 @@ use super::Action;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 use crate::syntax::advice;
+use crate::syntax::advice::action::wanted_time;
 use crate::syntax::argument::{Shown, opt_number, opt_times, short};
 use crate::syntax::ast::{Kind, Name};
 use crate::syntax::change::assigned;
-use crate::syntax::error::{MODIFIERS, wanted};
+use crate::syntax::error::wanted;
 use crate::syntax::lex::{Failure, Input, Parsed, blank, cut, keyword, rest, text, word};
 use crate::syntax::operand::variable;
+use crate::syntax::words::MODIFIERS;
 
 pub(super) fn lose(i: &mut Input<'_>) -> Parsed<Action> {
     let before = rest(i);
@@ -43,7 +45,7 @@ pub(super) fn lose(i: &mut Input<'_>) -> Parsed<Action> {
 
 pub(super) fn delay(i: &mut Input<'_>) -> Parsed<Action> {
     let Some((mut value, span)) = opt_number(i)? else {
-        return cut(advice::wanted_time(i, "delay", "a duration, as in `delay 80ms`"));
+        return cut(wanted_time(i, "delay", "a duration, as in `delay 80ms`"));
     };
     blank(i)?;
     let end = match opt("..").parse_next(i)? {
@@ -101,7 +103,7 @@ pub(super) fn reorder(i: &mut Input<'_>) -> Parsed<Action> {
 pub(super) fn stall(i: &mut Input<'_>) -> Parsed<Action> {
     match opt_number(i)? {
         Some((value, span)) => Ok(Action::Stall(short(value, span)?)),
-        None => cut(advice::wanted_time(i, "stall", "a duration, as in `stall 3s`")),
+        None => cut(wanted_time(i, "stall", "a duration, as in `stall 3s`")),
     }
 }
 

@@ -20,7 +20,8 @@ use teetap_wire::def::suggest;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::advice;
+use super::advice::action::no_action;
+use super::advice::line;
 use super::argument::Shown;
 use super::ast::{Expr, Kind, Name};
 use super::change::{self, Assign, Replace};
@@ -28,6 +29,7 @@ use super::error::wanted;
 use super::lex::{Input, Parsed, blank, cut, rest, word};
 use super::made::{self, Made};
 use super::template::{Template, TemplatePart, opt_template, parse_template};
+use super::words::ACTIONS;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::units::{counted, shown};
 
@@ -132,8 +134,8 @@ pub enum Action {
 /// Parses the arguments of an action.
 type Arguments = fn(&mut Input<'_>) -> Parsed<Action>;
 
-/// The words with which actions begin, and the parsers of their arguments.
-const PARSERS: [(&str, Arguments); 22] = [
+/// The words of [`ACTIONS`], with the parsers of the arguments.
+const PARSERS: [(&str, Arguments); ACTIONS.len()] = [
     ("pass", |_| Ok(Action::Pass)),
     ("drop", |_| Ok(Action::Drop)),
     ("lose", arguments::lose),
@@ -158,31 +160,26 @@ const PARSERS: [(&str, Arguments); 22] = [
     ("exit", end::exit),
 ];
 
-/// Returns the words with which actions begin.
-pub(crate) fn action_words() -> [&'static str; PARSERS.len()] {
-    PARSERS.map(|(word, _)| word)
-}
-
 pub(super) fn action(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
     let Some((verb, span)) = opt(word).parse_next(i)? else {
         let error = wanted(i, "an action");
-        return cut(error.help(advice::no_action(i, "", &advice::line(i)).unwrap_or_else(first_comes)));
+        return cut(error.help(no_action(i, "", &line(i)).unwrap_or_else(first_comes)));
     };
     match PARSERS.iter().find(|(word, _)| *word == verb) {
         Some((_, arguments)) => arguments(i),
         None => {
             let error = Diagnostic::new(Code::UnknownAction, span, format!("unknown action `{verb}`"));
             let blank = rest(i).len() - rest(i).trim_start().len();
-            let tail = format!("{}{}", " ".repeat(blank.min(1)), advice::line(i));
-            cut(match advice::no_action(i, verb, &tail) {
+            let tail = format!("{}{}", " ".repeat(blank.min(1)), line(i));
+            cut(match no_action(i, verb, &tail) {
                 Some(help) => error.help(help),
-                None => match suggest(verb, action_words()) {
+                None => match suggest(verb, ACTIONS) {
                     None => error.help(first_comes()),
                     meant => error.meant(meant),
                 },
             }
-            .note(format!("actions: {}", action_words().join(" "))))
+            .note(format!("actions: {}", ACTIONS.join(" "))))
         }
     }
 }

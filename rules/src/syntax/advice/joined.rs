@@ -1,11 +1,9 @@
 //! Corrections of text after a complete expression or rule.
 
-use super::{FILLERS, FUNCTIONS, bare, direction, line, split_word};
+use super::text::{FILLERS, FUNCTIONS, bare, direction, line, share_first, split_word};
 use crate::synonym::{self, Place};
-use crate::syntax::error::MODIFIERS;
 use crate::syntax::lex::{Input, word_char};
-
-use super::rule::share_first;
+use crate::syntax::words::MODIFIERS;
 
 /// Returns help for text after `head`, a statement or expression that is complete without it. `first` returns the first
 /// valid text of several.
@@ -15,7 +13,7 @@ pub(in crate::syntax) fn joined(
     is_rule: bool,
     first: impl Fn(Vec<String>) -> Option<String>,
 ) -> Option<String> {
-    if i.state.advises {
+    if i.state.trials.expression.is_none() {
         return None;
     }
     let tail = line(i);

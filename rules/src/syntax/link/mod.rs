@@ -22,25 +22,9 @@ use crate::syntax::error::{leftover, wanted};
 use crate::syntax::lex::{Failure, Input, Parsed, backtrack, blank, cut, here, keyword, rest, word};
 use crate::syntax::number::Quantity;
 use crate::syntax::parse::expression;
+use crate::syntax::words::LINK_WORDS;
 use values::{amount, jitter, loss, reorder, share, spread, time};
 
-/// Parameters and modifiers of a link line.
-pub(crate) const LINK_WORDS: [&str; 14] = [
-    "delay",
-    "jitter",
-    "loss",
-    "dup",
-    "reorder",
-    "corrupt",
-    "rate",
-    "queue",
-    "blackhole",
-    "connless",
-    "from",
-    "to",
-    "after",
-    "until",
-];
 /// Words that limit the time and the datagrams on which a line acts.
 const LIMITS: [&str; 5] = ["connless", "from", "to", "after", "until"];
 /// Modifiers of rules that link lines do not have.

@@ -7,13 +7,14 @@ use teetap_wire::def::suggest;
 use winnow::combinator::opt;
 use winnow::prelude::*;
 
-use super::{LINK_WORDS, first};
+use super::first;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::impair::{Jitter, Loss, MAX_DELAY, Reorder, Shape};
 use crate::syntax::argument::{duration, measured, opt_number, opt_share};
 use crate::syntax::error::wanted;
 use crate::syntax::lex::{Input, Parsed, blank, cut, keyword, next_thing, rest, word, word_char};
 use crate::syntax::number::Quantity;
+use crate::syntax::words::LINK_WORDS;
 use crate::units::Share;
 
 /// Returns the help for a value that is missing, or follows a sign.
