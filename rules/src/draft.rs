@@ -206,7 +206,7 @@ mod tests {
     fn a_wrong_message_is_refused_with_the_cause() {
         for (text, error) in [
             ("", "E001 expected `c2s` or `s2c`, found the end"),
-            ("sv_chat", "E001 expected `c2s` or `s2c`, found `sv_chat`"),
+            ("input", "E001 expected `c2s` or `s2c`, found `input`"),
             (
                 "s2c sv_chat extra",
                 "E001 expected the end of the message, found `extra`",

@@ -154,6 +154,15 @@ fn leaf() -> impl Strategy<Value = Expr> {
 
 fn choice() -> impl Strategy<Value = Choice> {
     let number = || number().prop_map(|number| kind(Kind::Number(number)));
+    // The parser gives the first number of a range the unit of the last.
+    let range = || {
+        let both = (self::number(), self::number());
+        both.prop_map(|(mut from, to)| {
+            from.take_unit(&to);
+            from.decimals = if from.unit.is_some() { 0 } else { from.decimals };
+            (kind(Kind::Number(from)), kind(Kind::Number(to)))
+        })
+    };
     let label = name().prop_map(|name| {
         let segments = vec![Segment { name, index: None }];
         kind(Kind::Path(Path { dot: false, segments }))
@@ -161,7 +170,7 @@ fn choice() -> impl Strategy<Value = Choice> {
     let text = any::<String>().prop_map(|text| kind(Kind::Text(text)));
     prop_oneof![
         prop_oneof![number(), label, text].prop_map(Choice::One),
-        (number(), number()).prop_map(|(from, to)| Choice::Range(from, to)),
+        range().prop_map(|(from, to)| Choice::Range(from, to)),
     ]
 }
 
