@@ -10,6 +10,8 @@ pub(crate) enum Place {
     Action,
     /// In place of a condition or a value.
     Condition,
+    /// In place of a condition of a filter, which sees what was done to a message.
+    Filter,
     /// Before the dot of a path, such as the protocol of another tool.
     Head,
     /// Between two values, or after a condition.
@@ -114,8 +116,15 @@ const ROWS: &[Row] = &[
         "wrong", "issue", "problem", "lints"], "`lint`, which matches messages with a warning or an error"),
     (Place::Condition, &["errors", "bad", "invalid", "broken", "corrupt", "corrupted", "unreadable", "failed", "failure"],
         "`malformed`, which matches messages with an error"),
-    (Place::Condition, &["dropped", "lost", "changed", "edited", "modified", "delayed", "injected", "touched", "rule",
-        "rules", "action", "matched", "hit", "held", "replaced", "blocked"],
+    (Place::Filter, &["dropped", "blocked"], "`action == drop`"),
+    (Place::Filter, &["lost"], "`link.lost`, or `action == lose` for a rule"),
+    (Place::Filter, &["changed", "edited", "modified", "replaced"], "`action == edit`"),
+    (Place::Filter, &["delayed"], "`action == delay` for a rule, or `link.delay > 0ms` for a link line"),
+    (Place::Filter, &["held"], "`action == hold`"),
+    (Place::Filter, &["injected"], "`action == inject`"),
+    (Place::Filter, &["rules", "matched", "hit"], "`touched`, or `rule == \"name\"` for one rule"),
+    (Place::Condition, &["dropped", "lost", "changed", "edited", "modified", "delayed", "injected", "rules", "matched",
+        "hit", "held", "replaced", "blocked"],
         "`log` or `mark` in the rule, which reports what it does: conditions see messages as they came"),
     (Place::Condition, &["browser", "serverbrowser", "master", "masterserver", "connectionless", "serverinfo"], "`connless`"),
     (Place::Condition, &["chat", "chats", "say", "talk", "saychat", "chatmsg"],
@@ -286,6 +295,12 @@ pub(crate) fn field<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     found.next()
 }
 
+/// Returns help with what to type for a word in place of a condition; `None` if no row has the word.
+pub(crate) fn condition_help(word: &str, is_rule: bool) -> Option<String> {
+    let of_filter = help(Place::Filter, word).filter(|_| !is_rule);
+    of_filter.or_else(|| help(Place::Condition, word))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,7 +322,9 @@ mod tests {
             for word in *words {
                 let is_taken = match place {
                     Place::Action => ACTIONS.contains(word),
-                    Place::Condition => is_word(Class::Game, word) && !OPERATORS.contains(word),
+                    Place::Condition | Place::Filter => {
+                        is_word(Class::Game, word) && !OPERATORS.contains(word)
+                    }
                     Place::Operator => OPERATORS.contains(word),
                     Place::Modifier => MODIFIERS.contains(word),
                     Place::Link => LINK_WORDS.contains(word),

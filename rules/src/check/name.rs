@@ -273,8 +273,12 @@ impl<'r> Checker<'r> {
                 return Some(format!("write `{fact}`"));
             }
         }
-        if let Some(help) = synonym::help(place, text) {
-            return Some(help);
+        let help = match place {
+            Place::Condition => synonym::condition_help(text, self.is_rule),
+            place => synonym::help(place, text),
+        };
+        if help.is_some() {
+            return help;
         }
         // The name of the protocol in another program.
         let rest = path.segments.get(1..).unwrap_or_default();

@@ -184,7 +184,7 @@ pub(super) fn leftover_of_expression(i: &Input<'_>, expr: &Expr) -> Diagnostic {
             let both = format!("{expr} {}", advice::line(i));
             let dir =
                 advice::direction(&both).and_then(|_| advice::first_expression(i, [advice::bare(&both)]));
-            dir.or_else(|| synonym::help(Place::Condition, &expr.to_string()))
+            dir.or_else(|| synonym::condition_help(&expr.to_string(), false))
         }
         _ => None,
     };
