@@ -156,7 +156,7 @@ fn each_command_takes_only_its_own_options() {
         ),
         (
             "check",
-            vec!["against", "explain", "messages", "quiet"],
+            vec!["against", "explain", "json", "messages", "quiet"],
             &["FILE"],
         ),
         ("fmt", vec!["check", "write"], &["FILE"]),

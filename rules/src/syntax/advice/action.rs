@@ -10,9 +10,7 @@ use crate::syntax::words::{ACTIONS, LINK_WORDS, MODIFIERS};
 
 /// Returns help for a statement that begins with `verb`, which is no action. `tail` is the text after it.
 pub(in crate::syntax) fn no_action(i: &Input<'_>, verb: &str, tail: &str) -> Option<String> {
-    if i.state.trials.statement.is_none() {
-        return None;
-    }
+    i.state.trials.statement?;
     let whole = format!("{verb}{tail}");
     let whole = whole.trim().trim_end_matches(';');
     let mut texts = Vec::new();

@@ -13,9 +13,7 @@ pub(in crate::syntax) fn joined(
     is_rule: bool,
     first: impl Fn(Vec<String>) -> Option<String>,
 ) -> Option<String> {
-    if i.state.trials.expression.is_none() {
-        return None;
-    }
+    i.state.trials.expression?;
     let tail = line(i);
     let leftover = Leftover::new(head, &tail, is_rule);
     if tail.starts_with(['{', '[']) {
