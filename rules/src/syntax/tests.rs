@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use teetap_wire::{is_deceptive, is_invisible};
 
 use super::*;
+use crate::diagnostic::Code;
 use crate::span::Span;
 
 fn printed(text: &str) -> String {
@@ -311,4 +312,13 @@ fn check(text: &str) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
+}
+
+#[test]
+fn each_action_has_a_parser() {
+    for word in ACTIONS {
+        let errors = parse_statements(word).err().unwrap_or_default();
+        let is_unknown = errors.iter().any(|error| error.code == Code::UnknownAction);
+        assert!(!is_unknown, "{word}");
+    }
 }
