@@ -140,10 +140,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             json,
             files,
         } => {
-            let shown = command::Shown {
-                explain,
-                json: json.json,
-            };
+            let shown = command::Shown::new(explain, json.json);
             command::check(&definitions, shown, against.as_deref(), quiet, &files)
         }
         Command::Fmt { write, check, file } => command::fmt(write, check, &file),

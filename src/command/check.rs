@@ -28,6 +28,13 @@ pub(crate) struct Shown {
     pub(crate) json: bool,
 }
 
+impl Shown {
+    /// Creates the choice of the options `--explain` and `--json`.
+    pub(crate) const fn new(explain: bool, json: bool) -> Self {
+        Self { explain, json }
+    }
+}
+
 /// Runs the command. Diagnostics go to stderr, or as JSON to stdout.
 pub(crate) fn check(
     definitions: &Definitions,

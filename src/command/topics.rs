@@ -106,7 +106,7 @@ mod tests {
                 .collect();
             for word in heads.iter().flat_map(|head| words(&page, head)) {
                 let has = |row: &&str| row.split([' ', ',']).any(|part| part == word);
-                assert!(rows.iter().any(|row| has(&row)), "{word} in {rows:#?}");
+                assert!(rows.iter().any(has), "{word} in {rows:#?}");
             }
         }
         let filters = text("filters");
