@@ -82,7 +82,7 @@ fn messages_name_their_rules_and_the_summary_has_hits_and_effects() {
         let (again, _) = run(teetap().args(["open", "--json"]).arg(recording), 0);
         assert_eq!(rules("sv_chat", &objects(&again)), chats);
         let (text, _) = run(teetap().arg("open").arg(recording), 0);
-        assert!(text.contains(" hold (slow) "), "{text}");
+        assert!(text.contains(" delay 20 ms (slow) "), "{text}");
         assert!(text.contains(" pass (mark when input) "), "{text}");
     }
 }
