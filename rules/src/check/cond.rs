@@ -69,9 +69,9 @@ impl Checker<'_> {
         }
     }
 
-    fn not_condition(&mut self, span: Span, what: &str) -> Cond {
+    fn not_condition(&mut self, span: Span, what: &str, help: &str) -> Cond {
         let diagnostic = Diagnostic::new(Code::NotCondition, span, format!("{what} is not a condition"));
-        self.report_error(diagnostic.help("compare it, as in `… == 1`"))
+        self.report_error(diagnostic.help(help))
     }
 
     /// Checks conditions that `or` joins. A number alone is meant as another value of the comparison before it.
@@ -251,12 +251,21 @@ impl Checker<'_> {
                 }
                 Cond::Field(*at, tests)
             }
-            Operand::Number(_, quantity) => self.not_condition(span, quantity.name()),
-            Operand::Named(..) => self.not_condition(span, "a name"),
-            Operand::Flags(..) => self.not_condition(span, "a set of flags"),
+            Operand::Number(_, quantity) => {
+                self.not_condition(span, quantity.name(), "compare it, as in `… == 1`")
+            }
+            Operand::Named(_, names) => {
+                let name = names.first().map_or("1", |(name, _)| name);
+                self.not_condition(span, "a name", &format!("compare it, as in `… == {name}`"))
+            }
+            Operand::Flags(..) => self.not_condition(
+                span,
+                "a set of flags",
+                "write `… contains` and the name of a flag",
+            ),
             Operand::Text(_, what) => {
                 let kind = if what == "sess.name" { "a name" } else { "text" };
-                self.not_condition(span, kind)
+                self.not_condition(span, kind, &format!("write `{what} == \"text\"`"))
             }
         }
     }
