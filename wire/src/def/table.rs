@@ -1,7 +1,7 @@
 //! The definitions of one dialect, indexed by id and by name.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::model::{Class, Def, Id, Set};
 use crate::Dir;
@@ -19,8 +19,8 @@ pub(super) struct Table {
     large: BTreeMap<(Class, i32), u16>,
     uuids: BTreeMap<([u8; 16], Class), u16>,
     tags: BTreeMap<[u8; 4], u16>,
-    /// The definitions by folded name, sorted. Created when a definition is first looked up by name.
-    names: OnceLock<Vec<(String, u16)>>,
+    /// The definitions by folded name, sorted.
+    names: Vec<(String, u16)>,
     pub(super) sets: BTreeMap<Arc<str>, Arc<Set>>,
 }
 
@@ -32,7 +32,7 @@ impl Table {
             large: BTreeMap::new(),
             uuids: BTreeMap::new(),
             tags: BTreeMap::new(),
-            names: OnceLock::new(),
+            names: names(&defs),
             sets,
         };
         let mut twins = Vec::new();
@@ -94,10 +94,9 @@ impl Table {
 
     /// Returns the definitions called `name`, a plain message first. See [`Registry::named`](super::Registry::named).
     pub(super) fn named<'t>(&'t self, name: &str) -> impl Iterator<Item = &'t Def> + use<'t> {
-        let names = self.names.get_or_init(|| names(&self.defs));
         let name = fold(name);
-        let start = names.partition_point(|(known, _)| *known < name);
-        let names = names.get(start..).unwrap_or_default().iter();
+        let start = self.names.partition_point(|(known, _)| *known < name);
+        let names = self.names.get(start..).unwrap_or_default().iter();
         let found = names.take_while(move |(known, _)| *known == name);
         found.filter_map(|(_, at)| self.def(*at))
     }

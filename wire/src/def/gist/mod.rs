@@ -20,10 +20,8 @@ mod line;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::lex::Word;
 use super::model::{Compare, Def, Field, GistPart, Label, Path, Section, Test, Type, ValueFormat, When};
 use super::record::{Record, Records, Source, Value};
-use super::resolve::compile;
 use super::secret::{HIDDEN, Secrets};
 use super::show::{bytes_text, flag_names, number};
 use line::{GistLine, clock, quoted, raw};
@@ -72,10 +70,7 @@ impl Records<'_> {
 impl Def {
     /// Returns the compiled template of its gist. `None` if it has no template.
     fn sections(&self) -> Option<&[Section]> {
-        let gist = self.gist.as_ref()?;
-        let lines = gist.lines().map(|text| Word { text, at: 0 });
-        let sections = || compile(lines, self).unwrap_or_default();
-        Some(gist.sections.get_or_init(sections))
+        self.gist.as_ref().map(|gist| &*gist.sections)
     }
 
     /// Returns true if its gist shows names of players.

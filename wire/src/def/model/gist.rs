@@ -1,6 +1,6 @@
 //! The template of a gist.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::path::Path;
 
@@ -8,17 +8,11 @@ use super::path::Path;
 #[derive(Debug, Clone)]
 pub struct Gist {
     pub(in crate::def) lines: Vec<Arc<str>>,
-    /// The compiled lines. Empty until a message is shown if they are known to be right.
-    pub(in crate::def) sections: OnceLock<Vec<Section>>,
+    /// The compiled lines.
+    pub(in crate::def) sections: Vec<Section>,
 }
 
 impl Gist {
-    /// Creates a template that is not compiled.
-    pub(in crate::def) const fn new(lines: Vec<Arc<str>>) -> Self {
-        let sections = OnceLock::new();
-        Self { lines, sections }
-    }
-
     /// Returns the lines as written.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|line| &**line)

@@ -16,7 +16,7 @@ use crate::printable::first_hidden;
 const BRACKETS: [char; 4] = ['{', '}', '[', ']'];
 
 /// Compiles the lines of a template.
-pub(in crate::def) fn compile<'t>(lines: impl Iterator<Item = Word<'t>>, def: &Def) -> Parsed<Vec<Section>> {
+pub(super) fn compile<'t>(lines: impl Iterator<Item = Word<'t>>, def: &Def) -> Parsed<Vec<Section>> {
     let mut template = Template {
         def,
         done: Vec::new(),

@@ -14,7 +14,6 @@ use super::error::Errors;
 use super::lex::Word;
 use super::model::{Class, Def, Dialect, Endpoints, Id};
 use super::syntax::{Head, Item, Kind, Layout, Scope};
-pub(super) use gist::compile;
 use names::Names;
 
 /// Returns all definitions in the order in which one replaces another.

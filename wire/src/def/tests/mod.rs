@@ -52,14 +52,6 @@ fn what_is_built_in_is_right() {
         let errors: Vec<_> = errors.iter().map(ToString::to_string).collect();
         panic!("{}", errors.join("\n"));
     }
-    for def in Dialect::ALL
-        .into_iter()
-        .flat_map(|dialect| Registry::builtin().defs(dialect))
-    {
-        let lines = def.gist.iter().flat_map(Gist::lines);
-        let compiled = resolve::compile(lines.map(|text| lex::Word { text, at: 0 }), def);
-        assert!(compiled.is_ok(), "{}: {compiled:?}", def.name);
-    }
 }
 
 #[test]

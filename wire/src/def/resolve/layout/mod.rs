@@ -50,17 +50,11 @@ pub(super) fn def(
         twin: None,
     };
     if !layout.gist.is_empty() {
-        let gist = Gist::new(layout.gist.iter().map(|line| line.text.clone()).collect());
-        // Tests compile the built-in templates. Without a user's definitions they are right.
-        if names.level == 0 {
-            def.gist = Some(gist);
-            return Some(def);
-        }
         let lines = layout.gist.iter().map(|line| line.word);
         match gist::compile(lines, &def) {
             Ok(sections) => {
-                let sections = sections.into();
-                def.gist = Some(Gist { sections, ..gist });
+                let lines = layout.gist.iter().map(|line| line.text.clone()).collect();
+                def.gist = Some(Gist { lines, sections });
             }
             // If a user's enum or struct does not fit a built-in gist, the gist is dropped without an error.
             Err(_) if item.scope.level < names.level => {}
