@@ -3,7 +3,7 @@
 use teetap_proxy::session::{Action, Datagram, MadeHow, Origin, SessionId, Time, Transit};
 use teetap_rules::{
     context::{DoneView, LinkView, MessageView, PacketView},
-    eval::{Deed, Identity, Maker},
+    eval::{DoneAction, Identity, Maker},
 };
 use teetap_wire::{
     Dir, HeaderView, MessageId, Note, Packet, Proto, Seq, Side,
@@ -70,25 +70,25 @@ pub(crate) const fn maker(origin: Origin) -> Maker {
 /// Returns what the handling of a message says about it, besides the link.
 pub(crate) fn done_view(handling: &Handling, link: LinkView) -> DoneView<'_> {
     let of_action = |action| match action {
-        Action::Pass => Deed::Pass,
-        Action::Edit => Deed::Edit,
-        Action::Corrupt => Deed::Corrupt,
-        Action::Repeat => Deed::Repeat,
-        Action::Known => Deed::Known,
-        Action::Gap => Deed::Gap,
-        Action::Drop => Deed::Drop,
-        Action::Lose => Deed::Lose,
-        Action::Hold if handling.delay.is_some() => Deed::Delay,
-        Action::Hold => Deed::Hold,
-        Action::Refuse => Deed::Refuse,
+        Action::Pass => DoneAction::Pass,
+        Action::Edit => DoneAction::Edit,
+        Action::Corrupt => DoneAction::Corrupt,
+        Action::Repeat => DoneAction::Repeat,
+        Action::Known => DoneAction::Known,
+        Action::Gap => DoneAction::Gap,
+        Action::Drop => DoneAction::Drop,
+        Action::Lose => DoneAction::Lose,
+        Action::Hold if handling.delay.is_some() => DoneAction::Delay,
+        Action::Hold => DoneAction::Hold,
+        Action::Refuse => DoneAction::Refuse,
     };
     let deed = match (handling.made, handling.done) {
-        (Some((MadeHow::Inject, _)), _) => Deed::Inject,
-        (Some((MadeHow::Copy, _)), _) => Deed::Copy,
-        (Some((MadeHow::Release, _)), _) => Deed::Release,
+        (Some((MadeHow::Inject, _)), _) => DoneAction::Inject,
+        (Some((MadeHow::Copy, _)), _) => DoneAction::Copy,
+        (Some((MadeHow::Release, _)), _) => DoneAction::Release,
         (None, MessageOutcome::Placed(action)) => of_action(action),
-        (None, MessageOutcome::Discarded) => Deed::Discard,
-        (None, MessageOutcome::Refused | MessageOutcome::Ended) => Deed::Pass,
+        (None, MessageOutcome::Discarded) => DoneAction::Discard,
+        (None, MessageOutcome::Refused | MessageOutcome::Ended) => DoneAction::Pass,
     };
     DoneView {
         deed,
@@ -146,8 +146,8 @@ impl<'a> SeenAt<'a> {
             packet,
             done: DoneView {
                 deed: match MessageOutcome::whole(datagram) {
-                    MessageOutcome::Discarded => Deed::Discard,
-                    _ => Deed::Pass,
+                    MessageOutcome::Discarded => DoneAction::Discard,
+                    _ => DoneAction::Pass,
                 },
                 maker: maker(datagram.origin),
                 link: match &*datagram.link {

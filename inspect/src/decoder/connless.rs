@@ -3,7 +3,7 @@
 use teetap_proxy::session::{Action, Connless, Time};
 use teetap_rules::{
     context::{DoneView, MessageView, PacketView},
-    eval::Deed,
+    eval::DoneAction,
 };
 use teetap_wire::{
     Code, Dir, Note, Proto,
@@ -61,8 +61,8 @@ impl Decoder {
             packet,
             done: DoneView {
                 deed: match connless.forwarded {
-                    true => Deed::Pass,
-                    false => Deed::Discard,
+                    true => DoneAction::Pass,
+                    false => DoneAction::Discard,
                 },
                 link: link_view(&connless.link, Transits::of_connless(connless).are_lost()),
                 ..DoneView::default()

@@ -3,7 +3,7 @@
 use teetap_wire::Dir;
 use teetap_wire::def::Class;
 
-use crate::eval::{Deed, Flag, Maker};
+use crate::eval::{DoneAction, Flag, Maker};
 
 /// Named values of a number.
 pub(super) type Names = &'static [(&'static str, i64)];
@@ -17,21 +17,21 @@ pub(super) const FRAME: &str = "frame";
 
 /// Values of `action`.
 pub(super) const DEEDS: Names = &[
-    ("pass", Deed::Pass as i64),
-    ("edit", Deed::Edit as i64),
-    ("corrupt", Deed::Corrupt as i64),
-    ("repeat", Deed::Repeat as i64),
-    ("known", Deed::Known as i64),
-    ("gap", Deed::Gap as i64),
-    ("drop", Deed::Drop as i64),
-    ("lose", Deed::Lose as i64),
-    ("hold", Deed::Hold as i64),
-    ("delay", Deed::Delay as i64),
-    ("refuse", Deed::Refuse as i64),
-    ("inject", Deed::Inject as i64),
-    ("copy", Deed::Copy as i64),
-    ("release", Deed::Release as i64),
-    ("discard", Deed::Discard as i64),
+    ("pass", DoneAction::Pass as i64),
+    ("edit", DoneAction::Edit as i64),
+    ("corrupt", DoneAction::Corrupt as i64),
+    ("repeat", DoneAction::Repeat as i64),
+    ("known", DoneAction::Known as i64),
+    ("gap", DoneAction::Gap as i64),
+    ("drop", DoneAction::Drop as i64),
+    ("lose", DoneAction::Lose as i64),
+    ("hold", DoneAction::Hold as i64),
+    ("delay", DoneAction::Delay as i64),
+    ("refuse", DoneAction::Refuse as i64),
+    ("inject", DoneAction::Inject as i64),
+    ("copy", DoneAction::Copy as i64),
+    ("release", DoneAction::Release as i64),
+    ("discard", DoneAction::Discard as i64),
 ];
 
 /// Values of `origin`.

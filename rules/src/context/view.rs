@@ -8,7 +8,7 @@ use teetap_wire::{
     def::{Class, Def},
 };
 
-use crate::eval::{Deed, Identity, Maker, Subject};
+use crate::eval::{DoneAction, Identity, Maker, Subject};
 
 /// A message in its session, or a datagram without a readable message; not decoded yet.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ pub struct MessageView<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DoneView<'a> {
     /// The action on the message.
-    pub deed: Deed,
+    pub deed: DoneAction,
     /// Who made the message.
     pub maker: Maker,
     /// Names of the rules that acted on the message.
@@ -90,7 +90,7 @@ impl DoneView<'_> {
     pub fn is_touched(&self) -> bool {
         let is_passed = matches!(
             self.deed,
-            Deed::Pass | Deed::Repeat | Deed::Known | Deed::Gap | Deed::Discard
+            DoneAction::Pass | DoneAction::Repeat | DoneAction::Known | DoneAction::Gap | DoneAction::Discard
         );
         !is_passed
             || !self.rules.is_empty()

@@ -90,7 +90,7 @@ impl SessionFact {
 pub enum DoneFact {
     /// `touched`: 1 if a rule, a person or the link acted on the message, or 0.
     Touched,
-    /// `action`: a number of [`Deed`].
+    /// `action`: a number of [`DoneAction`].
     Action,
     /// `origin`: a number of [`Maker`].
     Origin,
@@ -108,7 +108,7 @@ pub enum DoneFact {
 
 /// The action on a message, `action`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Deed {
+pub enum DoneAction {
     /// Forwarded.
     #[default]
     Pass,

@@ -18,7 +18,7 @@ mod value;
 mod variables;
 
 pub use facts::{
-    Deed, DoneFact, Facts, Fields, Flag, Identity, Lazy, Maker, PacketFact, SessionFact, SessionState,
+    DoneAction, DoneFact, Facts, Fields, Flag, Identity, Lazy, Maker, PacketFact, SessionFact, SessionState,
     SnapFact, Subject,
 };
 pub use memory::{MAX_KEPT, Memory};

@@ -36,7 +36,7 @@ pub(super) struct Counts {
     pub(super) comments: Vec<Span>,
 }
 
-/// Functions that return true for a valid text. `None` if no correction is searched, as while another one is tried.
+/// Functions that return true if a text parses. `None` while a correction is parsed, which is not corrected itself.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Trials {
     /// Tries a text as a statement.

@@ -211,7 +211,7 @@ pub(super) fn parse_statement(text: &str, span: Span) -> Result<(Statement, Vec<
     Err(errors.into_iter().map(Diagnostic::with_general_help).collect())
 }
 
-/// Returns true if a text is a statement. The condition of a rule is one that the user may mean.
+/// Returns true if `text` parses as a statement and, for a rule, [`is_condition`] accepts its condition.
 fn is_statement(text: &str) -> bool {
     let mut i = plain(text);
     let is_meant = match statement(&mut i) {

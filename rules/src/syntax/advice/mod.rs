@@ -84,7 +84,7 @@ fn first(is_valid: Option<fn(&str) -> bool>, texts: impl IntoIterator<Item = Str
     valid.next().map(|text| format!("write `{text}`"))
 }
 
-/// Returns true if a text can be shown on a line as it is.
+/// Returns true if help can quote a text: it is short and has no backquote, comment or hidden character.
 fn is_shown(text: &str) -> bool {
     let is_hidden = |c: char| c.is_control() || is_deceptive(c) || is_invisible(c);
     text.chars().count() <= MAX_SHOWN && !text.contains(['`', '#']) && !text.contains(is_hidden)

@@ -23,9 +23,9 @@ impl Messages {
         is_there
     }
 
-    /// Selects the first row of an event that is not folded, or its first row. Lifts what hides the row: the filter, the
-    /// session, the choice of warnings, the fold, the freezing. Returns true if something was lifted; `None` if the
-    /// history does not keep the event.
+    /// Selects the first unfolded row of an event, or its first row. If the row is hidden, clears the filter, the session,
+    /// the choice of warnings, the fold and the freezing. Returns true if one of them was cleared; `None` if the history
+    /// no longer contains the event.
     pub(crate) fn show_event(&mut self, event: &Arc<DecodedEvent>) -> Option<bool> {
         let is_own = |number: &u64| {
             let found = self.history.get(*number).and_then(Row::event);
