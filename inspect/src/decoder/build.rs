@@ -1,18 +1,17 @@
 //! Decodes a datagram into a [`Reading`], message by message.
 
-use std::{ops::Range, sync::Arc};
+mod sent;
 
-use teetap_proxy::session::{Action, Datagram, MadeAt, Origin, Placed, SessionId, Time, Transit};
-use teetap_wire::{
-    Code, Control, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch, chunk, def::Found,
-};
+use std::ops::Range;
+
+use teetap_proxy::session::{Action, Datagram, Placed, SessionId, Time};
+use teetap_wire::{Code, Control, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch, def::Found};
 
 use super::Decoder;
 use crate::{
-    after::{After, Change},
     meant::{self, Suspect},
     place::{self, SeenAt},
-    reading::{Handling, Layer, Message, MessageOutcome, Reading, Unreadable},
+    reading::{Handling, Message, MessageOutcome, Reading, Unreadable},
     stated::Stated,
     track::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, RefusedAck, Seen},
 };
@@ -267,180 +266,6 @@ impl<'a> Build<'a> {
         });
     }
 
-    /// Adds the parts of a sent datagram that the received datagram lacks: the forwarded ack, and messages inserted by
-    /// the proxy. `index` is the position among the sent datagrams.
-    fn decode_sent(&mut self, packet: &Packet<'_>, index: usize) {
-        let (datagram, first) = (self.datagram, index == 0);
-        let received = self.reading.sizes.received.is_some();
-        self.record_sent(index, packet);
-        if first {
-            self.reading.header.ack_out = Some(packet.header.ack);
-        }
-        if !received && first {
-            self.reading.header.flags = packet.header.flags;
-            self.reading.header.num_chunks = packet.header.num_chunks;
-        }
-        if let Some(control) = packet.control() {
-            if received {
-                self.compare_control(packet);
-            } else {
-                let handling = self.handling(datagram.placed.first(), Handling::default().done);
-                let message = self.control(control, packet, handling);
-                self.push_made(message, packet.payload, 0);
-            }
-            return;
-        }
-        if received && datagram.placed.is_empty() {
-            return;
-        }
-        self.compare_chunks(packet, index);
-        for chunk in packet.chunks() {
-            if !self.was_received(&chunk) {
-                // Inserted messages do not describe the state of the server's game, so contexts treat them as not
-                // delivered.
-                let seq_out = chunk.header.vital;
-                let piece = DecidedChunk {
-                    chunk: &chunk,
-                    known: self.known(chunk.data),
-                    action: None,
-                    seq_out,
-                };
-                if let (Some(session), Some(seq)) = (self.session, seq_out) {
-                    self.decoder.streams().made(session, datagram.dir, seq);
-                }
-                let at = chunk.end() - chunk.data.len();
-                let handling = self.made_handling((index, at));
-                let mut message = self.chunk(&piece, (false, None), packet, handling);
-                message.transport.seq = None;
-                self.push_made(message, chunk.data, at);
-            }
-        }
-    }
-
-    /// Compares the chunks of a sent datagram with the received messages, and records the messages that a rule or a person
-    /// changed.
-    fn compare_chunks(&mut self, packet: &Packet<'_>, index: usize) {
-        let datagram = self.datagram;
-        for (number, placed) in datagram.placed.iter().enumerate() {
-            let Some(sent) = placed.sent.filter(|sent| usize::from(sent.datagram) == index) else {
-                continue;
-            };
-            let start = usize::from(sent.at);
-            let change = match placed.action {
-                Action::Corrupt => Change::Corrupt,
-                _ => Change::Edit,
-            };
-            if let Some(data) = packet.payload.get(start..start + usize::from(sent.len)) {
-                self.compare(number, data, change);
-            }
-        }
-    }
-
-    /// Compares a control message with its bytes as sent.
-    fn compare_control(&mut self, packet: &Packet<'_>) {
-        let change = match self.datagram.placed.first().map(|placed| placed.action) {
-            Some(Action::Edit) => Change::Edit,
-            Some(Action::Corrupt) => Change::Corrupt,
-            _ => return,
-        };
-        self.compare(0, packet.payload, change);
-    }
-
-    /// Records the messages of the sent datagrams whose bits the link flipped.
-    fn compare_corrupted(&mut self, scratch: &mut Scratch) {
-        let datagram = self.datagram;
-        let is_damaged = |transit: &&Transit| transit.lost.is_none() && !transit.corrupted.is_empty();
-        for transit in datagram.link.iter().filter(is_damaged) {
-            let index = usize::from(transit.datagram);
-            let Some(sent) = datagram.sent().nth(index) else {
-                continue;
-            };
-            let mut bytes = sent.to_vec();
-            transit.damage(&mut bytes);
-            match Packet::parse(datagram.proto, &bytes, scratch) {
-                Ok(packet) => self.compare_damaged(&packet, index),
-                Err(error) => self.reading.damage = Some(error),
-            }
-        }
-    }
-
-    /// Compares the chunks of a damaged datagram with the messages at their places.
-    fn compare_damaged(&mut self, packet: &Packet<'_>, index: usize) {
-        let datagram = self.datagram;
-        if packet.control().is_some() {
-            return self.compare(0, packet.payload, Change::Link);
-        }
-        for (place, chunk) in packet.chunks().enumerate() {
-            let at = chunk.end() - chunk.data.len();
-            let is_here = |placed: &Placed| {
-                placed
-                    .sent
-                    .is_some_and(|sent| usize::from(sent.datagram) == index && usize::from(sent.at) == at)
-            };
-            let number = match datagram.placed.is_empty() {
-                true => Some(place),
-                false => datagram.placed.iter().position(is_here),
-            };
-            if let Some(number) = number {
-                self.compare(number, chunk.data, Change::Link);
-            }
-        }
-    }
-
-    /// Records the bytes that the receiver of a message got, if they differ from the received bytes.
-    fn compare(&mut self, number: usize, data: &[u8], change: Change) {
-        let reading = &self.reading;
-        let message = reading.messages.get(number);
-        let Some(message) = message.filter(|message| message.visibility.decoded) else {
-            return;
-        };
-        let before = reading.before(message);
-        if before.data == data {
-            return;
-        }
-        let found = match message.layer {
-            Layer::Control => data.first().and_then(|id| {
-                let registry = self.decoder.registry();
-                let def = registry.control(self.datagram.proto, self.datagram.dir, *id)?;
-                Some(Found {
-                    def,
-                    body: 1,
-                    unknown: false,
-                })
-            }),
-            _ => self.known(data),
-        };
-        let after = After::new(&before, data, found, change);
-        if let Some(message) = self.reading.messages.get_mut(number) {
-            message.after = Some(Arc::new(after));
-        }
-    }
-
-    /// Adds a message that was sent but not received. `at` is the position of its data in the sent payload.
-    fn push_made(&mut self, mut message: Message, data: &[u8], at: usize) {
-        let start = self.reading.bytes.len();
-        self.reading.bytes.extend_from_slice(data);
-        (message.ranges.data, message.ranges.at) = (start..self.reading.bytes.len(), at);
-        self.reading.messages.push(message);
-    }
-
-    /// Returns true if a sent chunk was received from the peer and forwarded. Compares vital chunks by their forwarded
-    /// sequence number, and other chunks by their bytes.
-    fn was_received(&self, chunk: &chunk::Chunk<'_>) -> bool {
-        let reading = &self.reading;
-        reading.messages.iter().any(|message| match chunk.header.vital {
-            Some(seq) => message.transport.seq.is_some() && message.transport.seq_out == Some(seq),
-            None => {
-                !message.transport.vital
-                    && match message.handling.done {
-                        MessageOutcome::Placed(Action::Pass) => reading.data(message) == chunk.data,
-                        MessageOutcome::Placed(Action::Edit | Action::Corrupt) => true,
-                        _ => false,
-                    }
-            }
-        })
-    }
-
     /// Records the header of a session's datagram (token, ack, and the silence before it), and adds the notes about it.
     fn begin_stream(&mut self, seen: Option<&Seen<'_>>) {
         let Some(seen) = seen else { return };
@@ -532,24 +357,6 @@ impl<'a> Build<'a> {
             handling.delay = placed.delay;
         }
         handling
-    }
-
-    /// Returns the handling of a message that was sent but not received, at this place in the sent datagrams.
-    fn made_handling(&self, (index, at): (usize, usize)) -> Handling {
-        let datagram = self.datagram;
-        let is_here =
-            |made: &&MadeAt| usize::from(made.sent.datagram) == index && usize::from(made.sent.at) == at;
-        let made = datagram.made.iter().find(is_here);
-        let rule = made.and_then(|made| made.rule.as_deref());
-        Handling {
-            origin: match datagram.received() {
-                Some(_) => Origin::Rule,
-                None => datagram.origin,
-            },
-            made: made.map(|made| (made.how, made.waited)),
-            rules: rule.into_iter().map(Arc::from).collect(),
-            ..Handling::default()
-        }
     }
 
     fn control(&mut self, control: Control<'_>, packet: &Packet<'_>, handling: Handling) -> Message {
