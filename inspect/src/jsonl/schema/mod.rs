@@ -6,6 +6,7 @@
 mod answer;
 mod control;
 mod finding;
+mod handling;
 mod join;
 mod report;
 mod summary;
@@ -19,16 +20,16 @@ pub use answer::AnswerBody;
 pub use control::{ListedBody, ResultBody, RuleBody, StatsBody};
 pub(super) use finding::FindingBody;
 pub use finding::FindingsBody;
+pub(super) use handling::{MadeBody, PlacedBody};
+pub use handling::{TransitBody, transits};
 pub use join::{JoinBody, StepBody};
 pub use report::{GapBody, LogBody, NoticeBody, WaitingBody};
 pub use summary::{
     EndedByBody, EndingBody, LineEffect, RecordingBody, RuleEffect, RuleEndingBody, SummaryBody,
 };
 pub(super) use summary::{ReplayBody, Summary, TallyBody};
-pub(super) use traffic::{
-    ActionBody, AfterBody, HeaderBody, MadeBody, MessageBody, NoteBody, ParentBody, PlacedBody,
-};
-pub use traffic::{DatagramBody, SessionBody, TransitBody, transits};
+pub(super) use traffic::{ActionBody, AfterBody, HeaderBody, MessageBody, NoteBody, ParentBody};
+pub use traffic::{DatagramBody, SessionBody};
 
 /// The version of the schema.
 pub const VERSION: u8 = 2;
