@@ -12,13 +12,16 @@ use teetap_inspect::{
     frame::Link,
     recording::{Item, ReadError},
 };
-use teetap_proxy::session::{Datagram, Event, EventKind};
+use teetap_proxy::session::{Datagram, Ends, Event, EventKind, SessionId};
 use teetap_wire::Side;
 
 use crate::{Encoder, frame, reading::Recording};
 
 /// Maximum number of delayed datagrams.
 const WAITING: usize = 100_000;
+
+/// Maximum number of sessions whose addresses are kept.
+const SESSIONS: usize = 10_000;
 
 /// Magic number of a pcap file with nanoseconds, in the byte order of the file.
 const MAGIC: u32 = 0xa1b2_3c4d;
@@ -31,6 +34,8 @@ pub struct LegCapture<R> {
     side: Side,
     /// Addresses and time of the current run.
     encoder: Option<Encoder>,
+    /// The addresses of the sessions of the run, for recordings whose datagrams have none.
+    ends: BTreeMap<SessionId, Ends>,
     /// Delayed packets, by their time and the order in which they were sent.
     waiting: BTreeMap<(u64, u64), Vec<u8>>,
     /// Number of packets so far.
@@ -63,6 +68,7 @@ impl<R: BufRead> LegCapture<R> {
             recording,
             side,
             encoder: Some(Encoder::new(run, |_| String::new())),
+            ends: BTreeMap::new(),
             waiting: BTreeMap::new(),
             packets: 0,
             out,
@@ -76,10 +82,12 @@ impl<R: BufRead> LegCapture<R> {
         match self.recording.read().map_err(error)? {
             Some(Item::Start { run: Some(run), .. }) => {
                 self.release(u64::MAX);
+                self.ends.clear();
                 self.encoder = Some(Encoder::new(run, |_| String::new()));
             }
             Some(Item::Start { run: None, .. }) => self.encoder = None,
-            Some(Item::Event(event)) => {
+            Some(Item::Event(mut event)) => {
+                self.add_ends(&mut event);
                 self.event(&event);
             }
             Some(Item::Log { .. } | Item::Gap { .. }) => {}
@@ -89,6 +97,24 @@ impl<R: BufRead> LegCapture<R> {
             }
         }
         Ok(true)
+    }
+
+    /// Sets the addresses of a datagram that has none from its session, whose state changes have them.
+    fn add_ends(&mut self, event: &mut Event) {
+        let Some(session) = event.session else { return };
+        if let EventKind::Session(change) = &event.what {
+            if self.ends.len() >= SESSIONS {
+                self.ends.pop_first();
+            }
+            let known = self.ends.entry(session).or_default();
+            known.client = Some(change.client);
+            known.local = change.upstream.or(known.local);
+            known.server_port = change.server.map(|server| server.port());
+        } else if let (Some(known), Some(ends)) = (self.ends.get(&session), event.ends_mut()) {
+            ends.client = ends.client.or(known.client);
+            ends.local = ends.local.or(known.local);
+            ends.server_port = ends.server_port.or(known.server_port);
+        }
     }
 
     fn event(&mut self, event: &Event) {
@@ -103,7 +129,7 @@ impl<R: BufRead> LegCapture<R> {
         };
         let mut sent = 0;
         for part in encoder.parts(event) {
-            let is_here = part.leg == self.side;
+            let is_here = part.leg == self.side && has_address(event, part.leg);
             if part.is_inbound {
                 if is_here {
                     self.add(now, frame_of(part.from, part.to, true, part.bytes));
@@ -160,6 +186,19 @@ impl<R: BufRead> Read for LegCapture<R> {
         }
         self.read += len;
         Ok(len)
+    }
+}
+
+/// Returns true if the address of the peer on a leg is known. Datagrams before a session lack it in some recordings.
+fn has_address(event: &Event, leg: Side) -> bool {
+    let ends = match &event.what {
+        EventKind::Datagram(datagram) => datagram.ends,
+        EventKind::Connless(connless) => connless.ends,
+        EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => return true,
+    };
+    match leg {
+        Side::Client => ends.client.is_some(),
+        Side::Server => ends.local.is_some(),
     }
 }
 

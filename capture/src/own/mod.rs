@@ -3,6 +3,10 @@
 //! Law: an event that is written and read again is shown in the same words. An event with an unknown name is ignored,
 //! since it was written by a later version.
 
+mod packet;
+
+pub(super) use packet::{OwnPacket, PacketPlace};
+
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
@@ -141,8 +145,18 @@ impl<'a> Own<'a> {
         }
     }
 
+    /// Returns the event with the bytes and the addresses of its packets; `None` if there are too few packets.
+    pub(super) fn join(self, packets: Vec<OwnPacket>) -> Option<OwnItem> {
+        let (places, packets): (Vec<_>, Vec<_>) = packets.into_iter().map(OwnPacket::split).unzip();
+        let mut item = self.with_bytes(&packets)?;
+        if let OwnItem::Event(event) = &mut item {
+            packet::set_ends(event, &places);
+        }
+        Some(item)
+    }
+
     /// Returns the event with the bytes of its packets; `None` if there are too few packets.
-    pub(super) fn join(self, packets: &[Box<[u8]>]) -> Option<OwnItem> {
+    fn with_bytes(self, packets: &[Box<[u8]>]) -> Option<OwnItem> {
         let what = match self.body {
             Body::Gap(gap) => return Some(OwnItem::Gap(gap.lost)),
             Body::Log(log) => {

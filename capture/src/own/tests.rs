@@ -105,8 +105,9 @@ fn lists_of_the_first_version_are_read() {
     let text = r#"{"at":7,"session":2,"datagram":{"dir":"s2c","proto":"0.7","origin":"peer","leg":"server","ordinal":3,"packets":[true,2],"placed":[["edit",218],["hold",null]],"notes":[["wrong-token",3,4],["later",0,1]]}}"#;
     let own = Own::read(text.as_bytes()).unwrap();
     assert_eq!((own.at(), own.packets()), (Time(7), 3));
-    let packets = ["one", "two", "three"].map(|part| part.as_bytes().into());
-    let Some(OwnItem::Event(event)) = own.join(&packets) else {
+    let packets: [Box<[u8]>; 3] = ["one", "two", "three"].map(|part| part.as_bytes().into());
+    let Some(OwnItem::Event(event)) = own.join(packets.iter().cloned().map(OwnPacket::of_no_leg).collect())
+    else {
         panic!("no event");
     };
     let EventKind::Datagram(datagram) = &event.what else {
@@ -130,7 +131,10 @@ fn lists_of_the_first_version_are_read() {
 
 /// Writes an event as an option, and returns the event read from it and its packets.
 fn read_back(event: &Event, packets: &[Box<[u8]>]) -> Event {
-    match Own::read(&Own::from_event(event).write()).unwrap().join(packets) {
+    match Own::read(&Own::from_event(event).write())
+        .unwrap()
+        .join(packets.iter().cloned().map(OwnPacket::of_no_leg).collect())
+    {
         Some(OwnItem::Event(event)) => event,
         other => panic!("{other:?}"),
     }
@@ -185,7 +189,7 @@ fn answers_and_the_rules_place_and_hold_of_a_message_are_read_back() {
 fn kinds_and_names_of_a_later_version() {
     let later =
         r#"{"at":7,"notice":{"kind":"later","level":"warning","text":"as it was","port":5,"packets":0}}"#;
-    let Some(OwnItem::Event(event)) = Own::read(later.as_bytes()).unwrap().join(&[]) else {
+    let Some(OwnItem::Event(event)) = Own::read(later.as_bytes()).unwrap().join(Vec::new()) else {
         panic!("no event");
     };
     assert!(

@@ -19,7 +19,7 @@ use crate::{
     Item, ReadError, Run, Tally,
     frame::{self, Link, Other},
     observe::{Observer, Sighting},
-    own::{MAX_PARTS, Own, OwnItem},
+    own::{MAX_PARTS, Own, OwnItem, OwnPacket, PacketPlace},
     pcap::{self, Pcap},
     pcapng::{self, Block, PcapNg},
 };
@@ -58,7 +58,7 @@ pub struct Playback<R> {
 #[derive(Debug)]
 struct Open {
     own: Own<'static>,
-    packets: Vec<Box<[u8]>>,
+    packets: Vec<OwnPacket>,
     /// Number of its first packet; `None` if it has no packets.
     frame: Option<u64>,
 }
@@ -256,8 +256,13 @@ impl<R: Read> Playback<R> {
             }
         };
         if self.is_own {
+            let place = PacketPlace {
+                leg,
+                from: udp.from,
+                to: udp.to,
+            };
             let (own, bytes) = (own.and_then(Own::read), udp.bytes.into());
-            self.packet(own, bytes);
+            self.packet(own, OwnPacket { place, bytes });
         } else if leg == Some(Side::Server) {
             self.tally.doubled += 1;
         } else {
@@ -299,14 +304,14 @@ impl<R: Read> Playback<R> {
     }
 
     /// Adds a packet of a capture by teetap. The packet begins a new event or belongs to the current event.
-    fn packet(&mut self, own: Option<Own<'static>>, bytes: Box<[u8]>) {
+    fn packet(&mut self, own: Option<Own<'static>>, packet: OwnPacket) {
         if let Some(own) = own {
             self.begin(own, Some(self.frame));
         }
         if let Some(open) = &mut self.open
             && open.packets.len() < MAX_PARTS
         {
-            open.packets.push(bytes);
+            open.packets.push(packet);
         }
         self.complete();
     }
@@ -327,7 +332,7 @@ impl<R: Read> Playback<R> {
             return;
         };
         let at = own.at();
-        let item = match own.join(&packets) {
+        let item = match own.join(packets) {
             Some(OwnItem::Event(mut event)) => {
                 if let Some(ends) = event.ends_mut() {
                     ends.frame = frame;

@@ -466,9 +466,9 @@ fn an_event_of_any_number_of_packets_takes_no_memory_without_end() {
             r#"{{"at":1,"datagram":{{"dir":"c2s","proto":"0.6","origin":"peer","ordinal":1,"packets":[true,{packets}]}}}}"#
         );
         let mut playback = Playback::pcapng(&b""[..]);
-        playback.packet(Own::read(own.as_bytes()), Box::default());
+        playback.packet(Own::read(own.as_bytes()), OwnPacket::of_no_leg([]));
         for _ in 0..2 * MAX_PARTS {
-            playback.packet(None, Box::default());
+            playback.packet(None, OwnPacket::of_no_leg([]));
         }
         assert_eq!(playback.open.as_ref().unwrap().packets.len(), MAX_PARTS);
         // The next event is read normally.

@@ -7,13 +7,13 @@ use std::io::{self, Chain, Cursor, Read, Write};
 
 use super::{
     Scrubber,
-    own::{Again, OwnPacket},
+    own::Again,
     stream::{PacketOrigin, Sighted, Sink, Stream},
 };
 use crate::{
     ReadError, Run,
     frame::{self, Link},
-    own::Own,
+    own::{Own, OwnPacket, PacketPlace},
     pcap::{self, Pcap},
     pcapng::{self, Block, PcapNg, write},
 };
@@ -167,12 +167,13 @@ fn scrub_pcapng<R: Read, W: Write>(
             Ok(Some(Block::Packet { captured, leg, own })) => match &mut again {
                 Some(again) => match frame::datagram(captured.link, captured.frame) {
                     Ok(udp) => {
-                        let part = OwnPacket {
+                        let place = PacketPlace {
                             leg,
                             from: udp.from,
                             to: udp.to,
-                            bytes: udp.bytes.into(),
                         };
+                        let bytes = udp.bytes.into();
+                        let part = OwnPacket { place, bytes };
                         again.packet(own.and_then(Own::read), part, scrubber, &mut writer.buffer);
                     }
                     Err(_) => scrubber.tally.other += 1,

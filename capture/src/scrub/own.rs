@@ -3,20 +3,15 @@
 //! Law: the options of an event's first packet describe the event, as in the reader of such captures. Packets without
 //! an event are omitted.
 
-use std::{net::SocketAddr, sync::Arc};
-
-use teetap_wire::{Dir, Side};
+use std::sync::Arc;
 
 use super::Scrubber;
 use crate::{
     Encode as _, Encoder, Run,
-    own::{MAX_PARTS, Own, OwnItem},
+    own::{MAX_PARTS, Own, OwnItem, OwnPacket},
 };
 use teetap_inspect::{Decoder, row};
-use teetap_proxy::{
-    io::Seen,
-    session::{Event, EventKind},
-};
+use teetap_proxy::{io::Seen, session::EventKind};
 
 /// A run that is recorded again.
 pub(super) struct Again {
@@ -24,14 +19,6 @@ pub(super) struct Again {
     decoder: Decoder,
     /// Event that waits for the rest of its packets.
     open: Option<(Own<'static>, Vec<OwnPacket>)>,
-}
-
-/// A packet of an event.
-pub(super) struct OwnPacket {
-    pub(super) leg: Option<Side>,
-    pub(super) from: SocketAddr,
-    pub(super) to: SocketAddr,
-    pub(super) bytes: Box<[u8]>,
 }
 
 impl Again {
@@ -84,14 +71,13 @@ impl Again {
             return;
         };
         let at = own.at();
-        let bytes: Vec<Box<[u8]>> = parts.iter().map(|part| part.bytes.clone()).collect();
-        match own.join(&bytes) {
-            Some(OwnItem::Event(mut event)) => {
+        let packets = parts.len() as u64;
+        match own.join(parts) {
+            Some(OwnItem::Event(event)) => {
                 if matches!(event.what, EventKind::Notice(_)) {
                     // The notice is about an unknown sender, and has no address.
-                    scrubber.tally.unreadable += parts.len() as u64;
+                    scrubber.tally.unreadable += packets;
                 }
-                find_ends(&mut event, &parts);
                 let decoded = self.decoder.decode(scrubber.event(event));
                 self.encoder.seen(&Seen::Event(Arc::new(decoded)), at, out);
             }
@@ -103,28 +89,7 @@ impl Again {
                 self.decoder.gap();
                 self.encoder.seen(&Seen::Gap(lost), at, out);
             }
-            None => scrubber.tally.unreadable += parts.len() as u64,
-        }
-    }
-}
-
-/// Sets the addresses of an event from its packets.
-fn find_ends(event: &mut Event, parts: &[OwnPacket]) {
-    let dir = match &event.what {
-        EventKind::Datagram(datagram) => datagram.dir,
-        EventKind::Connless(connless) => connless.dir,
-        EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => return,
-    };
-    let Some(ends) = event.ends_mut() else { return };
-    for OwnPacket { leg, from, to, .. } in parts {
-        let (one, other) = match dir {
-            Dir::C2s => (from, to),
-            Dir::S2c => (to, from),
-        };
-        match leg {
-            Some(Side::Client) => (ends.client, ends.listen_port) = (Some(*one), Some(other.port())),
-            Some(Side::Server) => (ends.local, ends.server_port) = (Some(*one), Some(other.port())),
-            None => {}
+            None => scrubber.tally.unreadable += packets,
         }
     }
 }
