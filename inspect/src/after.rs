@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use teetap_rules::context::Players;
 use teetap_wire::{
-    Note, counted,
+    Code, Note, counted,
     def::{Decoded, Def, Found, Record, Records, Secrets, Source, Value},
 };
 
@@ -96,6 +96,13 @@ impl After {
             is_by_link: change == Change::Link,
             leaks,
             decoded,
+        }
+    }
+
+    /// Adds a note on the changed message.
+    pub(crate) fn add_note(&mut self, code: Code) {
+        if self.notes.iter().all(|note| note.code != code) {
+            self.notes.push(Note { code, at: 0, len: 0 });
         }
     }
 

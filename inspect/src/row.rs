@@ -423,7 +423,7 @@ fn message_text(draft: Draft, message: &Message, reading: &Reading, style: Style
         origin => draft.push(format_args!(" by the {origin}")),
     };
     let gist = match message.completed.changes(style) {
-        Some(snapshot) if message.after.is_none() => snapshot.to_string(),
+        Some(snapshot) if message.after.is_none() => message.completed.text(&snapshot),
         _ => reading.summary(message, style.secrets),
     };
     if gist.is_empty() {

@@ -5,10 +5,12 @@
 use std::{borrow::Cow, fmt::Write as _};
 
 use teetap_wire::{
-    Proto,
+    Code, Proto,
     def::{Decoded, Def, Record, Registry, Secrets, Source, Value},
     snap::{Change, Completed, Fate, Item},
 };
+
+use crate::style::Style;
 
 /// Maximum number of items listed for a snapshot: twice the maximum number of items in a snapshot, to include deleted
 /// items.
@@ -85,8 +87,12 @@ fn len(int: i32) -> u32 {
     1 + bits.saturating_sub(6).div_ceil(7)
 }
 
-/// Returns the `snap` object of the JSON output.
-pub(crate) fn json(completed: &Completed<'_>, items: bool, secrets: Secrets) -> String {
+/// Returns the `snap` object of the JSON output. `error_as_sent` is the error of the snapshot that only its receiver
+/// gets.
+pub(crate) fn json(
+    (completed, error_as_sent): (&Completed<'_>, Option<Code>),
+    Style { items, secrets, .. }: Style,
+) -> String {
     let mut out = String::new();
     let Completed {
         tick, parts, counts, ..
@@ -114,6 +120,9 @@ pub(crate) fn json(completed: &Completed<'_>, items: bool, secrets: Secrets) -> 
         ",\"parts\":{parts},\"fate\":\"{fate}\",\"counts\":{{\"items\":{},\"new\":{},\"changed\":{},\"deleted\":{}}}",
         counts.items, counts.new, counts.changed, counts.deleted
     );
+    if let Some(code) = error_as_sent {
+        let _never_fails = write!(out, ",\"error_sent\":\"{}\"", code.name());
+    }
     if items {
         let mut buffer = Decoded::new();
         out.push_str(",\"items\":[");

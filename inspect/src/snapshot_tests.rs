@@ -92,7 +92,15 @@ fn lines_show_the_changes() {
 #[test]
 fn json_has_all_items_and_their_values_before() {
     let [from, to] = worlds();
-    let text = shown(&from, &to, |completed| json(completed, true, Secrets::Hide));
+    let text = shown(&from, &to, |completed| {
+        json(
+            (completed, None),
+            Style {
+                items: true,
+                ..Style::default()
+            },
+        )
+    });
     assert_eq!(
         text,
         concat!(
@@ -107,7 +115,9 @@ fn json_has_all_items_and_their_values_before() {
             r#"{"type":99,"id":7,"name":null,"change":"changed","ints":[5,9],"ints_before":[5,6]}]}"#,
         )
     );
-    let text = shown(&from, &from, |completed| json(completed, false, Secrets::Hide));
+    let text = shown(&from, &from, |completed| {
+        json((completed, None), Style::default())
+    });
     assert_eq!(
         text,
         r#"{"tick":12,"base":10,"crc_ok":true,"parts":1,"fate":"kept","counts":{"items":4,"new":0,"changed":0,"deleted":0}}"#

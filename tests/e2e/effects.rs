@@ -5,6 +5,9 @@ use teetap_kit::binary::{objects, place, run};
 
 use crate::teetap;
 
+/// Rule that makes the checksums of some snapshots wrong.
+const WRONG_SUM: &str = "sum: set snap_single.crc = 5 when snap_single chance 30%";
+
 const RULES: [&str; 3] = [
     "slow: delay 20ms when s2c and sv_chat",
     "mark when input",
@@ -84,5 +87,89 @@ fn messages_name_their_rules_and_the_summary_has_hits_and_effects() {
         let (text, _) = run(teetap().arg("open").arg(recording), 0);
         assert!(text.contains(" delay 20 ms (slow) "), "{text}");
         assert!(text.contains(" pass (mark when input) "), "{text}");
+    }
+}
+
+#[test]
+fn snapshots_that_only_the_receiver_cannot_apply_are_those_that_the_clients_count() {
+    let mut command = teetap();
+    command.args([
+        "demo",
+        "--seconds",
+        "1",
+        "-l",
+        ":0",
+        "--seed",
+        "5",
+        "-r",
+        WRONG_SUM,
+    ]);
+    let (json, stderr) = run(command.arg("--json"), 0);
+    // The demo prints `17 snapshots (5 damaged)` for each client.
+    let counted = stderr.lines().filter_map(|line| {
+        let (_, rest) = line.split_once(" snapshots (")?;
+        rest.split_once(" damaged)")?.0.parse::<usize>().ok()
+    });
+    let (wrong, right): (Vec<_>, Vec<_>) = objects(&json)
+        .into_iter()
+        .filter(|line| line["name"] == "snap_single")
+        .partition(|line| line["snap"]["error_sent"] == "snap-bad-crc");
+    assert_eq!(wrong.len(), counted.sum::<usize>(), "{stderr}");
+    assert!(!wrong.is_empty() && !right.is_empty());
+    for line in &wrong {
+        assert_eq!(
+            (
+                &line["snap"]["crc_ok"],
+                &line["sent"]["notes"][0]["code"],
+                &line["sent"]["notes"][0]["side"]
+            ),
+            (&true.into(), &"snap-bad-crc".into(), &"proxy".into())
+        );
+    }
+    assert!(
+        right
+            .iter()
+            .all(|line| line["sent"].is_null() && line["snap"]["error_sent"].is_null())
+    );
+}
+
+/// The bots of the demo play at the same time, so each leg has two sessions.
+#[test]
+fn each_leg_is_judged_by_what_was_sent_on_it() {
+    let (folder, _) = place("unused");
+    for name in ["run.pcapng", "run.jsonl"] {
+        let path = folder.path().join(name);
+        let mut command = teetap();
+        command.args([
+            "demo",
+            "--seconds",
+            "1",
+            "-l",
+            ":0",
+            "--seed",
+            "5",
+            "-r",
+            WRONG_SUM,
+            "-w",
+        ]);
+        run(command.arg(&path), 0);
+        let judge = |leg: &str, code| {
+            let (text, stderr) = run(teetap().args(["judge", "--leg", leg]).arg(&path), code);
+            assert!(stderr.contains(", 2 sessions, "), "{leg} of {name}: {stderr}");
+            text
+        };
+        assert_eq!(
+            judge("server", 0),
+            "nothing found that a receiver drops, ignores or reads differently\n"
+        );
+        let client = judge("client", 1);
+        let findings: Vec<&str> = client.lines().filter(|line| line.contains(". error ")).collect();
+        assert_eq!(findings.len(), 2, "{client}");
+        assert!(
+            findings
+                .iter()
+                .all(|line| line.contains(" snap-bad-crc in snap_single: ")),
+            "{client}"
+        );
     }
 }

@@ -95,7 +95,14 @@ impl<'a> Build<'a> {
     }
 
     fn decode(&mut self, scratch: &mut Scratch) {
+        self.decode_both(scratch);
+        self.check_sent_snapshots();
+    }
+
+    /// Decodes the received datagram, then the sent datagrams.
+    fn decode_both(&mut self, scratch: &mut Scratch) {
         let datagram = self.datagram;
+        self.follow_changes();
         match datagram.packet(scratch) {
             Some(Ok(packet)) => self.decode_received(&packet),
             Some(Err(error)) => {

@@ -12,6 +12,7 @@ mod ending;
 mod feed;
 mod layers;
 mod read;
+mod sent_snapshots;
 mod skim;
 mod snapshots;
 #[cfg(test)]
@@ -25,7 +26,10 @@ use teetap_wire::{Dir, def::Registry, printable};
 
 use crate::{joins::JoinTracker, judge, select::Select, stated::Stated, track::Streams};
 
-use self::{buffers::Buffers, demand::Demand, ending::FirstEnding, snapshots::SnapshotViews};
+use self::{
+    buffers::Buffers, demand::Demand, ending::FirstEnding, sent_snapshots::SentSnapshots,
+    snapshots::SnapshotViews,
+};
 
 /// Decodes messages, and evaluates filters on them in the context of their session.
 pub struct Decoder {
@@ -35,6 +39,8 @@ pub struct Decoder {
     demand: Demand,
     buffers: Buffers,
     snapshots: SnapshotViews,
+    /// The snapshots of sessions with changed messages, as their receivers get them.
+    sent_snapshots: SentSnapshots,
     end: FirstEnding,
     streams: Streams,
     /// The version stated by the server.
@@ -58,6 +64,7 @@ impl Decoder {
             demand: Demand::default(),
             buffers: Buffers::default(),
             snapshots: SnapshotViews::default(),
+            sent_snapshots: SentSnapshots::default(),
             end: FirstEnding::default(),
             streams: Streams::default(),
             stated: Stated::default(),
@@ -105,6 +112,7 @@ impl Decoder {
         self.streams.on_session(session, change);
         if matches!(state, State::Opening | State::Closed) {
             self.snapshots.forget(session.0);
+            self.sent_snapshots.forget(session.0);
         }
         self.contexts
             .on_session(at.0, session.0, state.into(), change.client);
@@ -127,6 +135,7 @@ impl Decoder {
         self.streams.restart();
         self.stated.forget();
         self.snapshots.restart();
+        self.sent_snapshots.restart();
         self.contexts.restart();
         self.joins.restart();
         self.rules.clear();

@@ -220,7 +220,6 @@ fn message_body(
     notes: Vec<NoteBody>,
     style: Style,
 ) -> MessageBody<'static> {
-    let snapshot = message.completed.view();
     MessageBody {
         dir: Word(datagram.dir),
         proto: Some(Word(datagram.proto)),
@@ -244,7 +243,12 @@ fn message_body(
         fields: reading.json(message, style.secrets).and_then(object),
         scale: reading.scales_json(message).and_then(object),
         notes,
-        snap: snapshot.and_then(|snapshot| object(snapshot::json(&snapshot, style.items, style.secrets))),
+        snap: message.completed.view().and_then(|snapshot| {
+            object(snapshot::json(
+                (&snapshot, message.completed.error_as_sent),
+                style,
+            ))
+        }),
         actions: actions(message),
         origin: Word(message.handling.origin),
         leg: datagram.leg.map(Word),

@@ -169,6 +169,8 @@ pub struct CompletedSnapshot {
     pub(crate) diagnosis: Option<Box<Diagnosis>>,
     /// Sizes of the snapshot's items by type; empty unless measured.
     pub(crate) items: Box<[ItemBytes]>,
+    /// The error of the snapshot as the receiver gets it, if the received snapshot is valid.
+    pub(crate) error_as_sent: Option<Code>,
 }
 
 impl CompletedSnapshot {
@@ -184,6 +186,19 @@ impl CompletedSnapshot {
     pub(crate) fn changes(&self, style: Style) -> Option<Completed<'_>> {
         let since = self.since.as_deref().filter(|_| style.since);
         since.map(Retained::view).or_else(|| self.view())
+    }
+
+    /// Returns the text of the snapshot with changes as in [`Self::view`] or [`Self::changes`]. If only the snapshot as
+    /// sent is invalid, the text says so: `crc ok → wrong`.
+    #[must_use]
+    pub fn text(&self, snapshot: &Completed<'_>) -> String {
+        let text = snapshot.to_string();
+        match (self.error_as_sent, text.strip_suffix("crc ok")) {
+            (None, _) => text,
+            (Some(Code::SnapBadCrc), Some(_)) => text + " → wrong",
+            (Some(Code::SnapBadCrc), None) => text + ", as sent crc wrong",
+            (Some(_), _) => text + ", as sent broken",
+        }
     }
 
     /// Returns the diagnosis behind a note about the snapshot; `None` for other notes, or if the cause is unknown.
@@ -416,7 +431,7 @@ impl Reading {
     #[must_use]
     pub fn gist(&self, message: &Message, secrets: Secrets) -> String {
         if let Some(snapshot) = message.completed.view() {
-            return snapshot.to_string();
+            return message.completed.text(&snapshot);
         }
         let Some(def) = message.def.filter(|_| message.visibility.decoded) else {
             return String::new();

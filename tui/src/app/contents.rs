@@ -244,7 +244,9 @@ fn message_contents(
         contents.add_fields(def, records, Source::Bytes(bytes), after, style);
     }
     if let Some(snapshot) = message.completed.view() {
-        contents.lines.push(fact("snapshot", snapshot.to_string()));
+        contents
+            .lines
+            .push(fact("snapshot", message.completed.text(&snapshot)));
     }
     contents.add_notes(&notes, reading, message, style);
     contents

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use teetap_proxy::session::{Action, MadeAt, Origin, Placed, Transit};
-use teetap_wire::{Packet, Scratch, chunk, def::Found};
+use teetap_proxy::session::{Action, MadeAt, Origin, Placed, SessionId, Transit};
+use teetap_wire::{Code, Packet, Scratch, chunk, def::Found, snap::Completed};
 
 use super::Build;
 use crate::{
@@ -204,5 +204,62 @@ impl Build<'_> {
             rules: rule.into_iter().map(Arc::from).collect(),
             ..Handling::default()
         }
+    }
+
+    /// Follows the snapshots of the session as sent, if the proxy or the link changes a message of this datagram.
+    pub(super) fn follow_changes(&mut self) {
+        let datagram = self.datagram;
+        let is_changed = |placed: &Placed| matches!(placed.action, Action::Edit | Action::Corrupt);
+        let is_damaged = |transit: &Transit| !transit.corrupted.is_empty();
+        if let Some(session) = self.session
+            && (datagram.placed.iter().any(is_changed) || datagram.link.iter().any(is_damaged))
+        {
+            self.decoder.follow_sent(session.0);
+        }
+    }
+
+    /// Checks the snapshots that the messages of this datagram complete at the receiver, which may differ from the
+    /// received snapshots.
+    pub(super) fn check_sent_snapshots(&mut self) {
+        let Some(SessionId(session)) = self.session else {
+            return;
+        };
+        if !self.decoder.follows_sent(session) {
+            return;
+        }
+        for index in 0..self.reading.messages.len() {
+            let error = self.sent_snapshot_error(session, index);
+            let Some(message) = self.reading.messages.get_mut(index).filter(|_| error.is_some()) else {
+                continue;
+            };
+            let is_valid = |snapshot: Completed<'_>| snapshot.crc_ok() == Some(true);
+            if message.completed.view().is_some_and(is_valid) {
+                message.completed.error_as_sent = error;
+                if let (Some(code), Some(after)) = (error, message.after.as_mut().and_then(Arc::get_mut)) {
+                    after.add_note(code);
+                }
+            }
+        }
+    }
+
+    /// Follows a message as sent. Returns the error of the snapshot that the message completes at the receiver.
+    fn sent_snapshot_error(&mut self, session: u32, index: usize) -> Option<Code> {
+        let message = self.reading.messages.get(index)?;
+        let is_sent = match message.handling.done {
+            MessageOutcome::Placed(action) => action.is_delivered(),
+            MessageOutcome::Discarded | MessageOutcome::Refused | MessageOutcome::Ended => false,
+        };
+        let is_repeated = message.transport.vital && message.transport.resend;
+        if !is_sent || is_repeated || message.layer == Layer::Control {
+            return None;
+        }
+        let after = message.after.clone();
+        let data = match &after {
+            Some(after) => &after.data,
+            None => self.reading.data(message),
+        };
+        let found = self.known(data)?;
+        self.decoder
+            .observe_sent(session, self.datagram.dir, (found, data))
     }
 }
