@@ -156,7 +156,7 @@ pub(crate) enum Command {
     Explain {
         #[command(flatten)]
         options: ExplainOptions,
-        /// Hex, a file, stdin or a code
+        /// Hex, a file, a packet of a capture (FILE#57), stdin or a code
         ///
         /// Hex, a string or list of code (b"\x10", {0x10}), or a file with these, with a dump of xxd, hexdump -C,
         /// tcpdump -x or tshark -x, or with the bytes themselves; - is stdin.

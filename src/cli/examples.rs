@@ -113,6 +113,11 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
         "Read the bytes of a datagram",
     ),
     (
+        "explain",
+        "teetap explain run.pcapng#57",
+        "Read a packet of a recording",
+    ),
+    (
         "check",
         "teetap check --explain rules.tap",
         "Check rules, and read them out in English",

@@ -147,6 +147,12 @@ pub(crate) struct ExplainOptions {
     #[arg(long, value_name = "DIR")]
     dir: Option<DirChoice>,
 
+    /// Read this packet of a capture; FILE#N is the same
+    ///
+    /// Packets count from 1, as in Wireshark and in the frame of messages.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) frame: Option<u64>,
+
     #[command(flatten)]
     pub(crate) json: Json,
 

@@ -1,8 +1,12 @@
-//! `teetap explain HEX|FILE|-|CODE`: the bytes of one datagram, annotated, or the page of a code.
+//! `teetap explain HEX|FILE|FILE#N|-|CODE`: the bytes of one datagram, annotated, or the page of a code.
 
-use std::{io, path::Path};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
+use teetap_capture::numbered_packet;
 use teetap_inspect::{
     explain::{
         ExplainRow, Explanation, Kind, Options, Space, explain as read, first,
@@ -15,7 +19,7 @@ use teetap_proxy::io::files::read_given;
 use teetap_wire::{OpensNothing, counted, def::meant_clause, printable, printable_path};
 
 use crate::{
-    cli::ExplainOptions,
+    cli::{ExplainOptions, Quiet},
     exit::{Exit, Failure},
     look, output,
 };
@@ -25,7 +29,7 @@ use super::{codes, file};
 /// Explains the datagram in `words`: hex, the name of a file, or `-` for stdin. Prints the page of a code.
 pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Result<Exit> {
     let pages: Option<Vec<String>> = words.iter().map(|word| codes::page(word)).collect();
-    if let Some(pages) = pages.filter(|pages| !pages.is_empty()) {
+    if let Some(pages) = pages.filter(|pages| !pages.is_empty() && options.frame.is_none()) {
         if options.json.json {
             let text = format!(
                 "cannot print the page of {} as JSON; leave out --json",
@@ -42,7 +46,10 @@ pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Res
         proto: options.protocol.only(),
         dir: options.dir(),
     };
-    let found = find(words)?;
+    let found = match packet_of(words, options.frame)? {
+        Some((path, number)) => packet(&path, number)?,
+        None => find(words)?,
+    };
     let readings = read(&found.datagram, wanted);
     let first = first(&found.datagram, wanted);
     let text = if options.json.json {
@@ -61,6 +68,51 @@ pub(crate) fn explain(options: &ExplainOptions, words: &[String]) -> anyhow::Res
         output::print(&text)?;
     }
     Ok(Exit::Ok)
+}
+
+/// Returns the file and the number of the packet to read: `FILE --frame N` or `FILE#N`. Returns `None` if the words name
+/// no packet.
+fn packet_of(words: &[String], frame: Option<u64>) -> Result<Option<(PathBuf, u64)>, Failure> {
+    if let Some(number) = frame {
+        let [word] = words else {
+            return Err(Failure::usage(
+                "cannot read a packet of several files; name one file with --frame".to_owned(),
+            ));
+        };
+        return Ok(Some((word.into(), number)));
+    }
+    let [word] = words else { return Ok(None) };
+    // A file whose name contains # is read as such.
+    let Some((file, number)) = word.rsplit_once('#').filter(|_| !Path::new(word).exists()) else {
+        return Ok(None);
+    };
+    let is_file = file == file::STDIN || Path::new(file).exists();
+    match number.parse::<u64>() {
+        Ok(number) if number > 0 && is_file => Ok(Some((file.into(), number))),
+        _ if is_file => Err(Failure::usage(format!(
+            "cannot read packet '{}': packets count from 1, as in {}#1",
+            printable(number.as_bytes()),
+            printable(file.as_bytes()),
+        ))),
+        _ => Ok(None),
+    }
+}
+
+/// Reads one packet of a capture.
+fn packet(path: &Path, number: u64) -> Result<ParsedInput, Failure> {
+    let input = file::open(Quiet { quiet: true }, path)?;
+    let packet = numbered_packet(input.bytes, number).map_err(|error| {
+        let name = printable_path(file::shown(path));
+        Failure::usage(format!("cannot read packet {number} of {name}: {error}"))
+    })?;
+    let leg = packet
+        .leg
+        .map_or(String::new(), |leg| format!(", on the leg of the {leg}"));
+    let comment = format!("packet {number}, {} to {}{leg}", packet.from, packet.to);
+    Ok(ParsedInput {
+        datagram: packet.bytes,
+        comments: vec![comment],
+    })
 }
 
 fn find(words: &[String]) -> Result<ParsedInput, Failure> {

@@ -103,6 +103,36 @@ fn every_input_format_gives_the_same_bytes() {
 }
 
 #[test]
+fn a_packet_of_a_capture_is_read_by_its_number() {
+    let capture = "tests/captures/rich-dd16.pcap";
+    let first = explained(&[&format!("{capture}#1")]);
+    assert!(
+        first.starts_with("12 bytes\npacket 1, 127.0.0.1:58637 to 127.0.0.1:21002\n\n"),
+        "{first}"
+    );
+    assert_eq!(body(&first), body(&explained(&[HEX])));
+    assert_eq!(explained(&[capture, "--frame", "1"]), first);
+    let delta = explained(&[&format!("{capture}#81")]);
+    assert!(
+        delta.contains(" data  27 bytes, relative to the snapshot of tick 12980\n"),
+        "{delta}"
+    );
+    assert!(delta.contains("  item  character, id 0\n"), "{delta}");
+    for (word, fragment) in [
+        (capture.to_owned(), "give the number of one, such as --frame 1"),
+        (format!("{capture}#0"), "packets count from 1"),
+        (format!("{capture}#one"), "packets count from 1"),
+        (format!("{capture}#999999"), "the file has 2860 packets"),
+        ("no-such-file#1".to_owned(), "not a file"),
+    ] {
+        refused(&[&word], b"", fragment);
+    }
+    refused(&[capture, "--frame", "0"], b"", "--frame");
+    let lines = br#"{"v":2,"t":0,"event":"start"}"#;
+    refused(&["-", "--frame", "1"], lines, "cannot read packet 1 of stdin: ");
+}
+
+#[test]
 fn protocol_and_direction_can_be_forced() {
     let text = explained(&["--proto", "0.6", "--dir", "s2c", HEX]);
     let tried: Vec<&str> = body(&text)
@@ -277,7 +307,7 @@ fn input_without_a_packet_is_refused_in_one_line() {
         (&["10", "zz"], b"", "'z' is not a hex digit"),
         (&[missing.to_str().unwrap()], b"", "not a file, and"),
         (&[folder.path().to_str().unwrap()], b"", "cannot read"),
-        (&[capture.to_str().unwrap()], b"", "capture file"),
+        (&[capture.to_str().unwrap()], b"", "a capture of many packets"),
         (&["wrong"], b"", "neither bytes (hex) nor a file nor a code"),
         (&["--dir", "up", "00"], b"", "--dir"),
     ];

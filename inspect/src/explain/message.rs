@@ -11,6 +11,7 @@ use crate::expect::missing;
 use super::{
     Span,
     packet::{Payload, Walk},
+    snap_data,
     verdict::Doubt,
 };
 
@@ -190,6 +191,11 @@ impl Walk {
                 self.gap(depth, at(pos, start - pos), "not a field", guarded);
             }
             pos = pos.max(start + len);
+            if snap_data::is_data(def, &label) {
+                let bytes = data.get(start..start + len).unwrap_or_default();
+                self.snapshot_data(deep, at(start, len), bytes, (def, decoded));
+                continue;
+            }
             self.tree.bytes(deep, at(start, len), label, value);
         }
         if pos < data.len() {
@@ -219,7 +225,8 @@ impl Walk {
     }
 }
 
-fn label(def: &Def, record: &Record) -> String {
+/// Returns the name of a field, with its index in a list.
+pub(super) fn label(def: &Def, record: &Record) -> String {
     let name = def.field(record.field).map_or("", |field| &*field.name);
     match record.index {
         Some(index) => format!("{name}[{index}]"),

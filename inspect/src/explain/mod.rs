@@ -7,14 +7,14 @@
 //! | module | part |
 //! |---|---|
 //! | `tree` | the rows, with the positions of notes and secrets |
-//! | `packet`, `chunk`, `connless`, `message` | the meaning of the bytes |
+//! | `packet`, `chunk`, `connless`, `message`, `snap_data` | the meaning of the bytes |
 //! | `verdict` | how well a variant fits |
 //! | `guard` | hides secrets in the other explanations |
 //! | [`text`] | renders the rows as text |
 //! | [`input`] | extracts the datagram from pasted text |
 //!
-//! Since a single datagram has no session, tokens, acks and sequence numbers are not checked, and snapshots are not
-//! decoded.
+//! Since a single datagram has no session, tokens, acks and sequence numbers are not checked, and deltas of snapshots
+//! are not applied.
 
 mod chunk;
 mod connless;
@@ -22,6 +22,7 @@ mod guard;
 pub mod input;
 mod message;
 mod packet;
+mod snap_data;
 pub mod text;
 mod tree;
 mod verdict;

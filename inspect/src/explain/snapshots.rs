@@ -41,6 +41,8 @@ samples! {
     "07-resend-request"
     "07-resent-chunk"
     "broken-07-header"
+    "ddnet-snap-delta"
+    "07-snap-complete-extended"
     "broken-065-huffman"
     "broken-chunk-cut"
     "broken-07-unknown-message"

@@ -229,6 +229,8 @@ ffffff | 0.6 | too-short | connless header | 3 of 6 bytes
 0000014002010261 | 0.6 | unterminated-text | message | "a"
 00000140010102 | 0.6 | missing-field | message | missing
 0c000000 | 0.6 | unknown-flags | flags | unused
+000001000b0f01020006000100090002 | 0.6 | snap-truncated | not complete | 0 bytes
+000001000a0f010200050001004000 | 0.6 | snap-bad-item | item | type -1, id 0
 "#;
 
 #[test]
@@ -249,6 +251,25 @@ fn a_cut_is_noted_at_its_place() {
         assert_ne!(reading.verdict, Verdict::Fits, "{line}");
         check(&datagram, &[reading]);
     }
+}
+
+#[test]
+fn bytes_of_snapshot_data_outside_of_items_are_shown() {
+    let later = b"\x00\x00\x01\x00\x09\x0b\x01\x02\x02\x01\x00\x02\x01\x02";
+    let reading = as_proto(Proto::V6, Some(Dir::S2c), later);
+    let data = row(&reading, "data");
+    assert_eq!(
+        data.value,
+        "2 bytes, part 1 from 0 of 2, which continues the item of the part before"
+    );
+    assert_eq!(row(&reading, "bytes").hex, "0102");
+    check(later, &[reading]);
+
+    let surplus = b"\x00\x00\x01\x00\x09\x0f\x01\x02\x00\x04\x00\x00\x00\x07";
+    let reading = as_proto(Proto::V6, Some(Dir::S2c), surplus);
+    assert_eq!(row(&reading, "surplus").hex, "07");
+    assert_eq!(codes(&reading), [Code::SurplusBytes]);
+    check(surplus, &[reading]);
 }
 
 #[test]

@@ -89,7 +89,7 @@ pub enum InputError {
     #[error("Node.js left out the end of this buffer; print it with buffer.toString('hex')")]
     CutBuffer,
     /// A file with many packets.
-    #[error("this is a capture file; explain takes one packet, as hex or as its bytes")]
+    #[error("this is a capture of many packets; give the number of one, such as --frame 1")]
     Capture,
 }
 
