@@ -163,7 +163,7 @@ fn a_wrong_change_has_no_effect() {
         .add("control", "a: pass when sv_motd")
         .unwrap_err()
         .to_string();
-    assert!(why.contains("two rules are called `a`"), "{why}");
+    assert!(why.contains("two rules or link lines are called `a`"), "{why}");
     let why = rules.remove("a").unwrap_err().to_string();
     assert!(
         why.ends_with("rules.tap: change the file, which is read again"),

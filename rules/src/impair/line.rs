@@ -19,6 +19,8 @@ pub(super) const DEFAULT_QUEUE: u32 = 64 * 1024;
 /// A link line, which has at least one parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkLine {
+    /// Name of the line; `None` if its text identifies it.
+    pub name: Option<Box<str>>,
     /// Directions in which the line acts.
     pub dirs: Dirs,
     /// Delay of every datagram.
@@ -103,6 +105,7 @@ impl LinkLine {
     #[must_use]
     pub const fn new(dirs: Dirs) -> Self {
         Self {
+            name: None,
             dirs,
             delay: None,
             jitter: None,
@@ -169,6 +172,9 @@ impl Dirs {
 /// Formats the line in its canonical form.
 impl fmt::Display for LinkLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = &self.name {
+            write!(f, "{name}: ")?;
+        }
         write!(f, "link {}", self.dirs.name())?;
         if let Some(delay) = self.delay {
             write!(f, " delay {}", Time(delay))?;

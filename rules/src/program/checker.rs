@@ -312,12 +312,28 @@ impl Checker {
             (_, 1) => text.into(),
             (None, count) => format!("{text} #{count}").into(),
             (Some(name), _) => {
-                let what = format!("two rules are called `{text}`");
-                self.diagnostics
-                    .push(Diagnostic::new(Code::NotHere, name.span, what));
+                self.repeated_name(&text, name.span);
                 Box::default()
             }
         }
+    }
+
+    /// Reports the name of a link line that a rule or another link line has.
+    pub(super) fn link_name(&mut self, link: &syntax::Link) {
+        let Some(name) = link.line.name.as_deref() else {
+            return;
+        };
+        let count = self.occurrences.entry(name.to_owned()).or_default();
+        *count += 1;
+        if *count > 1 {
+            let span = Span::new(link.span.start, link.span.start + name.len());
+            self.repeated_name(name, span);
+        }
+    }
+
+    fn repeated_name(&mut self, name: &str, span: Span) {
+        let what = format!("two rules or link lines are called `{name}`");
+        self.diagnostics.push(Diagnostic::new(Code::NotHere, span, what));
     }
 }
 

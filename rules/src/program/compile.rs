@@ -100,6 +100,7 @@ pub(super) fn compile(
         match statement {
             Statement::Rule(rule) => named.push(checker.named(rule)),
             Statement::Link(link) => {
+                checker.link_name(&link);
                 defined.push(link.line.clone());
                 profiles.add([link.line], link.span, &mut lines, &mut checker.diagnostics);
                 line_places.resize(lines.len(), link.span);

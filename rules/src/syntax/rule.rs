@@ -131,7 +131,8 @@ fn without_condition(i: &mut Input<'_>, actions: &[Action]) -> Parsed<Modifiers>
 }
 
 /// Parses `name:`.
-fn name(i: &mut Input<'_>) -> Parsed<Name> {
+/// Parses the name of a statement.
+pub(super) fn name(i: &mut Input<'_>) -> Parsed<Name> {
     let (text, span) = word(i)?;
     (winnow::token::take_while(0.., (' ', '\t')), ':').parse_next(i)?;
     Ok(Name {

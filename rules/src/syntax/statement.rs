@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use winnow::combinator::alt;
+use winnow::combinator::{alt, opt};
 use winnow::error::ErrMode;
 use winnow::prelude::*;
 use winnow::stream::{LocatingSlice, Stateful, Stream};
@@ -18,7 +18,7 @@ use super::link::{Link, link};
 use super::named::{Let, let_};
 use super::parse::{MAX_LENGTH, is_expression};
 use super::profile::{Profile, Use, profile, use_};
-use super::rule::{Rule, rule};
+use super::rule::{Rule, name, rule};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::span::Span;
 
@@ -110,11 +110,11 @@ pub fn outline(text: &str) -> Vec<Outlined> {
             text: rule.to_string(),
             name: rule.name.map(|name| name.text),
         },
-        Ok((Statement::Link(link), _)) => Outlined {
-            span,
-            text: link.to_string(),
-            name: None,
-        },
+        Ok((Statement::Link(mut link), _)) => {
+            let name = link.line.name.take().map(String::from);
+            let text = link.to_string();
+            Outlined { span, name, text }
+        }
         _ => {
             let lines = text.get(span.start..span.end).unwrap_or_default().lines();
             let code = lines.filter(|line| !line.trim_start().starts_with('#'));
@@ -234,9 +234,15 @@ fn statement(i: &mut Input<'_>) -> Parsed<Statement> {
     .parse_next(i)
 }
 
-/// Parses a link line that is a separate statement.
+/// Parses a link line that is a separate statement, and may have a name.
 fn whole_link(i: &mut Input<'_>) -> Parsed<Link> {
-    let link = link(i)?;
+    blank(i)?;
+    let name = opt(name).parse_next(i)?;
+    let mut link = link(i)?;
+    if let Some(name) = name {
+        link.span = name.span.to(link.span);
+        link.line.name = Some(name.text.into());
+    }
     if rest(i).is_empty() {
         Ok(link)
     } else {

@@ -55,7 +55,7 @@ fn hits_are_counted_for_all_sessions_and_kept_for_the_same_rule() {
 
 #[test]
 fn effects_of_link_lines_are_counted_by_direction() {
-    let source = "link both delay 5ms dup 100%\nlink c2s loss 100%\nlink s2c blackhole from 1s";
+    let source = "twice: link both delay 5ms dup 100%\nlink c2s loss 100%\nlink s2c blackhole from 1s";
     let program = program(source);
     let mut shared = program.share(Shared::default());
     for (dir, count) in [(Dir::C2s, 3), (Dir::S2c, 2)] {
@@ -77,7 +77,7 @@ fn effects_of_link_lines_are_counted_by_direction() {
         (&*line.text, line.dir, counts)
     });
     let (both, lossy, shut) = (
-        "link both delay 5ms dup 100%",
+        "twice: link both delay 5ms dup 100%",
         "link c2s loss 100%",
         "link s2c blackhole from 1s",
     );

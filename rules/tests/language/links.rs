@@ -28,6 +28,8 @@ fn lines(text: &str) -> Vec<String> {
 fn each_parameter_is_read_and_printed_as_it_is_read() {
     for (text, canonical) in [
         ("link both delay 40ms", "link both delay 40ms"),
+        ("wifi :  link  both delay 40ms", "wifi: link both delay 40ms"),
+        ("link: link both delay 40ms", "link: link both delay 40ms"),
         (
             "link both delay 40ms jitter 8ms normal loss gemodel 1% 30% rate 2mbit",
             "link both delay 40ms jitter 8ms normal loss gemodel 1% 30% rate 2mbit",

@@ -227,7 +227,7 @@ fn a_program_acts_where_a_rule_can_match_and_observes_what_it_depends_on() {
 
 #[test]
 fn everything_wrong_is_said_with_its_place() {
-    let cases: [(&str, &[&str]); 23] = [
+    let cases: [(&str, &[&str]); 24] = [
         ("drp when s2c", &["1:1 E011 unknown action `drp`"]),
         (
             "hide when s2c\ndrop when\n",
@@ -278,7 +278,14 @@ fn everything_wrong_is_said_with_its_place() {
         ),
         (
             "x: drop when s2c\nx: pass when c2s",
-            &["2:1 E102 two rules are called `x`"],
+            &["2:1 E102 two rules or link lines are called `x`"],
+        ),
+        (
+            "x: link both loss 1%\nx: link c2s loss 2%\ny: drop when s2c\ny: link s2c loss 3%",
+            &[
+                "2:1 E102 two rules or link lines are called `x`",
+                "4:1 E102 two rules or link lines are called `y`",
+            ],
         ),
         (
             "\n\ndrop when sv_chat.mesage == \"x\" # no\n",
