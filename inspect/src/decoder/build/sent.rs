@@ -245,10 +245,11 @@ impl Build<'_> {
     /// Follows a message as sent. Returns the error of the snapshot that the message completes at the receiver.
     fn sent_snapshot_error(&mut self, session: u32, index: usize) -> Option<Code> {
         let message = self.reading.messages.get(index)?;
-        let is_sent = match message.handling.done {
-            MessageOutcome::Placed(action) => action.is_delivered(),
-            MessageOutcome::Discarded | MessageOutcome::Refused | MessageOutcome::Ended => false,
-        };
+        // A held or delayed message is sent later, and not followed: a snapshot without a known base is not checked.
+        let is_sent = matches!(
+            message.handling.done,
+            MessageOutcome::Placed(Action::Pass | Action::Edit | Action::Corrupt)
+        );
         let is_repeated = message.transport.vital && message.transport.resend;
         if !is_sent || is_repeated || message.layer == Layer::Control {
             return None;
