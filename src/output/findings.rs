@@ -111,7 +111,8 @@ pub(crate) fn totals(counts: Counts) -> String {
     parts.join(", ")
 }
 
-/// Returns the lines at the end of a run: the first findings that are not harmless, and how to see the others.
+/// Returns the lines at the end of a run: the first findings that are not harmless, how to see the others, and how to
+/// have the first one explained.
 pub(super) fn lines(findings: &Findings, recording: Option<&Path>, times: &Times) -> Vec<String> {
     if findings.list.iter().all(|one| one.severity <= Severity::Info) {
         return Vec::new();
@@ -126,12 +127,17 @@ pub(super) fn lines(findings: &Findings, recording: Option<&Path>, times: &Times
         Some(file) => format!("teetap judge {} shows where", quoted(file.as_os_str())),
         None => "with -w FILE, teetap judge FILE shows where".to_owned(),
     };
+    let explained = grave
+        .clone()
+        .next()
+        .map(|first| format!("teetap explain {} shows what the first one means", first.topic));
     let mut lines = vec![format!("found {}: {hint}", totals(counts))];
     lines.extend(grave.take(FEW).map(|one| times.finding(one).to_string()));
     if number > FEW {
         lines.push(format!("and {} more", number - FEW));
     }
     lines.extend(missing(findings));
+    lines.extend(explained);
     let lines = lines.iter().map(|line| format!("teetap: {line}"));
     lines.collect()
 }
