@@ -33,6 +33,7 @@ pub mod frame;
 mod gist;
 mod held;
 mod history_filter;
+mod ints;
 pub mod joins;
 pub mod jsonl;
 pub mod judge;

@@ -278,6 +278,12 @@ impl<'a> Noted<'a> {
                 let len = reading.data(message).len();
                 format!("got {len} bytes, expected {name} after them")
             }
+            Code::ObjectShort if message.name == Some("input") => {
+                let size = reading.int(message, "input_size")?;
+                format!(
+                    "got an input of {size} bytes, expected at least 40, four for each int: DDNet since 19.9 drops it"
+                )
+            }
             Code::IntPadding | Code::OverlongInt => self.int(note, message)?,
             Code::UnterminatedText => {
                 let got = bytes(&format!("{} bytes", note.len));

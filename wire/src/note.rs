@@ -267,6 +267,18 @@ codes! {
         "has acked none of the sent snapshots in at least 25 inputs: the server sends complete snapshots"
     InputLate           "input-late"           Warning Message  [Idle]
         "inputs for past ticks: the server applies each in its next tick, so jumps and shots are late"
+    InputAhead          "input-ahead"          Error   Payload  [NeedsStream]
+        "inputs for ticks that are far ahead: the server overwrites each before its tick, so the player does not move"
+    SnapAckAhead        "snap-ack-ahead"       Error   Payload  [NeedsStream]
+        "acks snapshots that were not sent yet: DDNet since 19.9 drops the input, other servers send complete snapshots"
+    SnapAckOld          "snap-ack-old"         Warning Payload  [Idle NeedsStream]
+        "acks an old snapshot although it can read newer ones: the server drops that snapshot and sends complete ones"
+    SnapAckIgnored      "snap-ack-ignored"     Warning Payload  [Idle NeedsStream]
+        "complete snapshots although the client acks them: they are larger than differences"
+    SnapTickBack        "snap-tick-back"       Error   Payload  [NeedsStream]
+        "the ticks of snapshots go back: the client ignores every snapshot before the newest"
+    SnapPartNever       "snap-part-never"      Error   Payload  [NeedsStream]
+        "a part of each snapshot is never sent: the client drops all of them"
     SnapNoBase          "snap-no-base"         Error   Message  []
         "relative to an unknown snapshot: a client that lacks it requests a complete one"
     SnapBadCrc          "snap-bad-crc"         Error   Message  []

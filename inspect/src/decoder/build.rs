@@ -5,7 +5,11 @@ mod sent;
 use std::ops::Range;
 
 use teetap_proxy::session::{Action, Datagram, Placed, SessionId, Time};
-use teetap_wire::{Code, Control, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch, def::Found};
+use teetap_wire::{
+    Code, Control, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch,
+    def::Found,
+    snap::{Completed, Fate},
+};
 
 use super::Decoder;
 use crate::{
@@ -207,8 +211,10 @@ impl<'a> Build<'a> {
                 seq_out,
             };
             let counted = self.count(seen.as_ref(), &piece);
+            self.note_content(seen.as_ref(), &piece, counted.is_first);
             let handling = self.handling(datagram.placed.get(index), done);
             let mut message = self.chunk(&piece, (delivered, counted.is_first), packet, handling);
+            self.record_readable();
             message.transport.seq = chunk.header.vital;
             message.transport.expected_seq = counted.expected;
             message.ranges.at = chunk.end() - chunk.data.len();
@@ -301,6 +307,30 @@ impl<'a> Build<'a> {
             details: &mut self.reading.details,
         };
         self.decoder.streams().chunk(seen, piece, &mut found)
+    }
+
+    /// Adds the notes about the acks and ticks of a message. They need all messages of the session.
+    fn note_content(&mut self, seen: Option<&Seen<'_>>, piece: &DecidedChunk<'_>, is_first: Option<bool>) {
+        let Some(seen) = seen else { return };
+        if self.decoder.may_skim() {
+            return self.decoder.streams().content_missed(seen.session);
+        }
+        let mut found = NoteSink {
+            notes: &mut self.reading.notes,
+            details: &mut self.reading.details,
+        };
+        self.decoder.streams().content(seen, piece, is_first, &mut found);
+    }
+
+    /// Records the snapshot that the last message completed, if the client can read it.
+    fn record_readable(&mut self) {
+        let Some(session) = self.session else { return };
+        let context = self.decoder.contexts().of_session(Some(session.0));
+        let is_readable =
+            |completed: Completed<'_>| completed.fate == Fate::Kept && completed.notes.is_empty();
+        if context.completed().is_some_and(is_readable) {
+            self.decoder.streams().readable(session, self.at);
+        }
     }
 
     fn seen<'p>(&self, packet: &'p Packet<'p>, stated: &'p Stated) -> Option<Seen<'p>>

@@ -1,6 +1,7 @@
 //! Fast path for datagrams without a message that a watcher needs: records only their sequence numbers and acks.
 //!
-//! Law: the state of the decoder afterwards is the same as if the datagram had been decoded.
+//! Law: the state of the decoder afterwards is the same as if the datagram had been decoded, except that the checks of
+//! contents, which need every message, start anew.
 
 use teetap_proxy::session::{Action, Datagram, SessionId, Time};
 use teetap_rules::context::{DoneView, PacketView};
@@ -80,6 +81,7 @@ impl Decoder {
             details: &mut details,
         };
         self.streams.begin(&seen, &mut found);
+        self.streams.content_missed(session);
         self.streams.on_sent((at, session), datagram, (0, packet));
         for chunk in packet.chunks().filter(|chunk| chunk.header.vital.is_some()) {
             let piece = DecidedChunk {

@@ -22,6 +22,8 @@
 //! | `rank.rs` | the ranking of findings |
 //! | `live.rs` | the findings of a live run |
 
+#[cfg(test)]
+mod content_tests;
 mod end;
 mod entries;
 #[cfg(test)]

@@ -445,7 +445,7 @@ fn version_at(def: &Def) -> Option<usize> {
 }
 
 /// Creates a note that marks the header of a chunk.
-fn of_chunk(piece: &DecidedChunk<'_>, code: Code) -> Note {
+pub(super) fn of_chunk(piece: &DecidedChunk<'_>, code: Code) -> Note {
     let Chunk { at, data, .. } = piece.chunk;
     Note {
         code,

@@ -8,6 +8,7 @@ use teetap_wire::{
 };
 
 use super::{
+    content::ContentFact,
     inflate::NotInflating,
     own::{Repeated, Unrepeated},
     surplus::Amplified,
@@ -196,6 +197,8 @@ pub enum Fact {
     OtherId(OtherId),
     /// Fields are encoded in the format of another version.
     OtherFields(OtherFields),
+    /// The acks or ticks of a series of inputs or snapshots are odd.
+    Content(ContentFact),
     /// The framing of a datagram is odd. Has no values, because the bytes of the datagram show them.
     Form,
     /// A reordered datagram has an older ack.
@@ -358,6 +361,7 @@ impl fmt::Display for Fact {
                 last: Some(last),
             } => write!(f, "got {got} after {last}"),
             Self::Overtaken { got, last: None } => write!(f, "got {got}"),
+            Self::Content(content) => content.fmt(f),
             Self::OtherId(other) => other.fmt(f),
             Self::OtherFields(other) => other.fmt(f),
             _ => self.fmt_amount(f),

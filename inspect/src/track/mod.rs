@@ -30,6 +30,7 @@
 //! | `at_end.rs` | silent peers and unacked messages at the end of a session |
 //! | `pace.rs` | silences and late replies |
 //! | `past.rs` | closed sessions |
+//! | `content/` | the acks and ticks of inputs and snapshots |
 //! | `recorded/` | tokens and acks in captures of other programs, which the session core did not check |
 //! | `look.rs` | the analysis of a datagram |
 //! | `chunk.rs` | the analysis of a chunk |
@@ -39,6 +40,7 @@
 mod acks;
 mod at_end;
 mod chunk;
+mod content;
 mod copies;
 mod detail;
 mod inflate;
@@ -67,11 +69,13 @@ use crate::stated::Stated;
 
 pub(crate) use at_end::OpenAtEnd;
 pub(crate) use chunk::{ChunkOrder, DecidedChunk};
+pub use content::ContentFact;
 pub use detail::{Consequence, Detail, Fact, ForeignPart};
 pub use inflate::NotInflating;
 pub use own::{Repeated, Unrepeated};
 
 use acks::Acks;
+use content::Contents;
 use copies::Copies;
 use inflate::Inflation;
 use leg::SentToReceiver;
@@ -122,6 +126,8 @@ struct Stream {
     /// True if a DDNet client sent ACCEPT during the session, so that the server may restart its sequence numbers and
     /// use them for other messages.
     may_renumber: bool,
+    /// The acks and ticks of inputs and snapshots.
+    contents: Contents,
     /// True until the server is known to have a slot for the client. A DDNet server creates the slot for ACCEPT, and
     /// drops messages that it receives before ACCEPT (DDNet 16.4 and 20.1, network_server.cpp, `Recv` and
     /// `OnPreConnMsg`).
@@ -342,6 +348,7 @@ impl Streams {
 impl Stream {
     fn gap(&mut self) {
         self.awaits_accept = false;
+        self.contents.restart();
         for way in self.ways.iter_mut() {
             *way = DirectionState {
                 token: way.token,

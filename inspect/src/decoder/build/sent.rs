@@ -52,6 +52,10 @@ impl Build<'_> {
                     action: None,
                     seq_out,
                 };
+                if let Some(session) = self.session {
+                    let streams = self.decoder.streams();
+                    streams.content_made(session, datagram.dir, piece.known);
+                }
                 if let (Some(session), Some(seq)) = (self.session, seq_out) {
                     self.decoder.streams().made(session, datagram.dir, seq);
                 }

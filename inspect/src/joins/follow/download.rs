@@ -9,10 +9,10 @@
 
 use std::collections::BTreeSet;
 
-use teetap_wire::{Seq, Side, varint};
+use teetap_wire::{Seq, Side};
 
 use super::{DOWNLOAD, REQUEST};
-use crate::joins::flaw::Flaw;
+use crate::{ints::ints, joins::flaw::Flaw};
 
 /// Size of each part in 0.6 except the last, in bytes: `1024 - 128` in server.cpp of each release.
 const PART: i64 = 896;
@@ -52,18 +52,6 @@ enum PartNumbering {
     Numbered { crc: i64 },
     /// 0.7: the server answers each request with `per_request` parts.
     Counted { per_request: i64 },
-}
-
-/// Parses `COUNT` varints at the start of `data`. Returns them and the remaining bytes.
-fn ints<const COUNT: usize>(data: &[u8]) -> Option<([i64; COUNT], &[u8])> {
-    let mut rest = data;
-    let mut ints = [0; COUNT];
-    for int in &mut ints {
-        let value = varint::decode(rest)?;
-        *int = value.value.into();
-        rest = rest.get(value.len..)?;
-    }
-    Some((ints, rest))
 }
 
 impl Download {

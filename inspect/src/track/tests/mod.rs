@@ -45,6 +45,12 @@ const OF_STREAMS: &[Code] = &[
     Code::ChunkOfOtherVersion,
     Code::ChunkSizeWithHeader,
     Code::CompressionUnmarked,
+    Code::InputAhead,
+    Code::SnapAckAhead,
+    Code::SnapAckOld,
+    Code::SnapAckIgnored,
+    Code::SnapTickBack,
+    Code::SnapPartNever,
 ];
 
 /// Rules cannot see these notes, so a rule that names such a code is refused.

@@ -27,8 +27,18 @@ pub enum Step {
 /// The reaction of the client to a message of the server.
 pub(super) enum Answer {
     Step(Step),
-    /// The tick of a snapshot.
+    /// The tick of a complete snapshot.
     Tick(i32),
+    /// A part of a snapshot.
+    Part(Part),
+}
+
+/// A part of a snapshot of several parts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    pub(super) tick: i32,
+    pub(super) parts: i32,
+    pub(super) number: i32,
 }
 
 /// Returns the number of a message in 0.6 or 0.7, with the bit that marks messages of the engine.
@@ -153,11 +163,23 @@ pub(super) fn answer_to(variant: Variant, message: &[u8]) -> Option<Answer> {
         Some(Answer::Step(Step::StartInfo))
     } else if is(8, 8, false) {
         Some(Answer::Step(Step::EnterGame))
-    } else if is(6, 7, true) {
+    } else if is(6, 7, true) || is(7, 8, true) {
         Some(Answer::Tick(int(rest)?.0))
+    } else if is(5, 6, true) {
+        let ([tick, _, parts, number], _) = ints(rest)?;
+        Some(Answer::Part(Part { tick, parts, number }))
     } else {
         None
     }
+}
+
+/// Splits off the ints at the start of a message.
+pub(super) fn ints<const COUNT: usize>(data: &[u8]) -> Option<([i32; COUNT], &[u8])> {
+    let (mut ints, mut rest) = ([0; COUNT], data);
+    for value in &mut ints {
+        (*value, rest) = int(rest)?;
+    }
+    Some((ints, rest))
 }
 
 /// Returns the messages with which a server answers a message of a join.

@@ -4,15 +4,18 @@
 //! datagrams from the wire format alone. The [`Setting`] determines the quality of the network between client and
 //! server.
 
+mod content;
 mod faults;
 mod game;
 mod live;
 mod server;
 mod through;
+mod world;
 
-use std::net::SocketAddr;
+use std::{collections::BTreeSet, net::SocketAddr};
 
 pub use crate::link::SECOND;
+pub use content::{CONTENT_FAULTS, SERVER_FAULTS, ServerAct, ServerFault};
 pub use faults::{Act, FAULTS, Fault, Sent};
 pub use game::{Step, message};
 pub use live::{join, serve};
@@ -65,6 +68,10 @@ pub struct Setting {
     pub hangs: Option<u64>,
     /// The packing of the messages of the server.
     pub packing: Packing,
+    /// The number of items in snapshots besides the player; `None` if snapshots are empty.
+    pub items: Option<i32>,
+    /// A fault in the contents of what the server sends.
+    pub server_act: Option<ServerAct>,
 }
 
 impl Setting {
@@ -85,6 +92,8 @@ impl Setting {
             flaw_of_server: None,
             hangs: None,
             packing: Packing::Clear,
+            items: None,
+            server_act: None,
         }
     }
 }
@@ -158,12 +167,15 @@ fn server(setting: &Setting) -> server::Scripted {
         seed,
         packing,
         flaw_of_server,
+        items,
+        server_act,
         ..
     } = *setting;
     let mut policy = Policy::default();
     policy.options.packing = packing;
     policy.options.flaw = flaw_of_server;
-    server::Scripted::new(variant, Server::new(variant, policy, 2 * seed + 2), setting.talks)
+    let server = Server::new(variant, policy, 2 * seed + 2);
+    server::Scripted::new(variant, server, setting.talks).with_contents(items, server_act)
 }
 
 /// One direction: the hop before the recording place, and the hop after it.
@@ -204,6 +216,10 @@ struct Client<'a> {
     next_talk: Option<u64>,
     talks: bool,
     tick: i32,
+    /// The parts of the newest snapshot that were received.
+    parts: BTreeSet<i32>,
+    /// The tick of these parts.
+    parts_of: i32,
     next_input: u64,
     next_addition: u64,
     hangs: Option<u64>,
@@ -229,6 +245,8 @@ impl<'a> Client<'a> {
             next_talk: Some(SECOND + MS),
             talks: setting.talks,
             tick: 0,
+            parts: BTreeSet::new(),
+            parts_of: 0,
             next_input: 0,
             next_addition: 0,
             hangs: setting.hangs,
@@ -246,9 +264,25 @@ impl<'a> Client<'a> {
         for message in new {
             match game::answer_to(self.variant, &message.data) {
                 Some(game::Answer::Step(step)) => self.say(step, now),
-                Some(game::Answer::Tick(tick)) => self.tick = tick,
+                Some(game::Answer::Tick(tick)) => self.tick = self.tick.max(tick),
+                Some(game::Answer::Part(part)) => self.collect_part(part),
                 None => {}
             }
+        }
+    }
+
+    /// Collects a part of a snapshot. As the games do, gives up an older snapshot for a newer one.
+    fn collect_part(&mut self, part: game::Part) {
+        if part.tick < self.parts_of {
+            return;
+        }
+        if part.tick > self.parts_of {
+            self.parts_of = part.tick;
+            self.parts.clear();
+        }
+        self.parts.insert(part.number);
+        if i32::try_from(self.parts.len()) == Ok(part.parts) {
+            self.tick = self.tick.max(part.tick);
         }
     }
 

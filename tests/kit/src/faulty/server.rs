@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 
 use super::{
     EVERY, TALK_EVERY,
+    content::ServerAct,
     game::{self, Step},
+    world::World,
 };
 use crate::{
     codec::Variant,
@@ -23,6 +25,9 @@ pub struct Scripted {
     server: Server,
     /// True if the server sends chat repeatedly.
     talks: bool,
+    /// The number of items in snapshots besides the player; `None` if snapshots are empty.
+    items: Option<i32>,
+    act: Option<ServerAct>,
     courses: BTreeMap<SocketAddr, Course>,
 }
 
@@ -36,6 +41,7 @@ struct Course {
     tick: i32,
     next_snapshot: u64,
     next_talk: u64,
+    world: World,
 }
 
 impl Scripted {
@@ -47,8 +53,15 @@ impl Scripted {
             variant,
             server,
             talks,
+            items: None,
+            act: None,
             courses: BTreeMap::new(),
         }
+    }
+
+    /// Sends snapshots with this number of items besides the player, and with a fault in its contents.
+    pub(super) fn with_contents(self, items: Option<i32>, act: Option<ServerAct>) -> Self {
+        Self { items, act, ..self }
     }
 
     /// Handles a datagram of a client.
@@ -87,7 +100,14 @@ impl Scripted {
             {
                 course.next_snapshot = now + EVERY;
                 course.tick += 2;
-                peer.send_nonvital(&game::snapshot(self.variant, course.tick), now);
+                let messages = match self.items {
+                    Some(items) => course.world.snapshot(self.variant, course.tick, items, self.act),
+                    None => vec![game::snapshot(self.variant, course.tick)],
+                };
+                for message in messages {
+                    peer.send_nonvital(&message, now);
+                    peer.flush(now);
+                }
                 if self.talks && course.next_talk <= now {
                     course.next_talk = now + TALK_EVERY;
                     peer.send_vital(&game::chat(self.variant, course.tick), now);
@@ -115,6 +135,9 @@ impl Course {
         let new: Vec<Delivered> = peer.delivered.iter().skip(self.seen).cloned().collect();
         self.seen += new.len();
         for message in new {
+            if let Some(acked) = acked(variant, &message) {
+                self.world.on_ack(acked, self.tick);
+            }
             let wanted = JOIN.get(self.done).copied();
             let id = int(&message.data).map(|(id, _)| id);
             let is_wanted = |step: &Step| id == Some(game::id_of(variant, *step)) && message.vital;
@@ -133,6 +156,12 @@ impl Course {
             answer(variant, step, peer, now);
         }
     }
+}
+
+/// Returns the tick that an input acks; `None` for another message.
+fn acked(variant: Variant, message: &Delivered) -> Option<i32> {
+    let (id, rest) = int(&message.data)?;
+    (id == game::id_of(variant, Step::Input) && !message.vital).then(|| int(rest).map(|(tick, _)| tick))?
 }
 
 fn answer(variant: Variant, step: Step, peer: &mut Peer, now: u64) {

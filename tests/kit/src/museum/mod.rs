@@ -7,10 +7,10 @@
 
 mod file;
 mod join;
-mod message;
+pub(crate) mod message;
 mod order;
 mod pieces;
-mod snap;
+pub(crate) mod snap;
 mod talk;
 
 /// A piece of the museum.

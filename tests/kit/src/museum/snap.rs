@@ -9,19 +9,19 @@ use crate::{codec::Variant, peer::game::put_int};
 const PART: usize = 900;
 
 /// The items of a snapshot by type and id.
-pub(super) type Items = BTreeMap<(i32, i32), Vec<i32>>;
+pub(crate) type Items = BTreeMap<(i32, i32), Vec<i32>>;
 
 /// A snapshot as it is sent.
-pub(super) struct Snap {
-    pub(super) tick: i32,
+pub(crate) struct Snap {
+    pub(crate) tick: i32,
     /// The tick of its base; -1 for none.
-    pub(super) base: i32,
-    pub(super) crc: i32,
-    pub(super) data: Vec<u8>,
+    pub(crate) base: i32,
+    pub(crate) crc: i32,
+    pub(crate) data: Vec<u8>,
 }
 
 /// Returns a world with one player, standing at this place, and some pickups.
-pub(super) fn world(variant: Variant, tick: i32, x: i32) -> Items {
+pub(crate) fn world(variant: Variant, tick: i32, x: i32) -> Items {
     let mut items = Items::new();
     let core = [tick, x, 305, 0, 0, 0, 0, 0, -1, 0, 0, x, 305, 0, 0];
     let pickups = [(400, 369), (720, 369), (1104, 241)];
@@ -43,7 +43,7 @@ pub(super) fn world(variant: Variant, tick: i32, x: i32) -> Items {
 }
 
 /// Returns the sum of all ints.
-pub(super) fn sum(items: &Items) -> i32 {
+pub(crate) fn sum(items: &Items) -> i32 {
     items
         .values()
         .flatten()
@@ -52,7 +52,7 @@ pub(super) fn sum(items: &Items) -> i32 {
 
 /// Returns the data that turns one snapshot into another. `states_size` returns true for types whose items are sent
 /// with their size.
-pub(super) fn difference(base: &Items, items: &Items, states_size: impl Fn(i32) -> bool) -> Vec<u8> {
+pub(crate) fn difference(base: &Items, items: &Items, states_size: impl Fn(i32) -> bool) -> Vec<u8> {
     let deleted: Vec<_> = base.keys().filter(|key| !items.contains_key(key)).collect();
     let updated: Vec<_> = items
         .iter()
@@ -83,14 +83,14 @@ pub(super) fn difference(base: &Items, items: &Items, states_size: impl Fn(i32) 
 }
 
 /// Returns true for the types whose sizes are not agreed on in this variant.
-pub(super) fn has_size(variant: Variant, kind: i32) -> bool {
+pub(crate) fn has_size(variant: Variant, kind: i32) -> bool {
     let last = if variant.is_seven() { 22 } else { 20 };
     !(1..=last).contains(&kind)
 }
 
 impl Snap {
     /// Creates a snapshot as a difference to the snapshot of another tick.
-    pub(super) fn new(variant: Variant, tick: i32, base: (i32, &Items), items: &Items) -> Self {
+    pub(crate) fn new(variant: Variant, tick: i32, base: (i32, &Items), items: &Items) -> Self {
         Self {
             tick,
             base: base.0,
@@ -100,12 +100,12 @@ impl Snap {
     }
 
     /// Creates a snapshot that is not a difference.
-    pub(super) fn complete(variant: Variant, tick: i32, items: &Items) -> Self {
+    pub(crate) fn complete(variant: Variant, tick: i32, items: &Items) -> Self {
         Self::new(variant, tick, (-1, &Items::new()), items)
     }
 
     /// Returns the messages of the snapshot, one for each part.
-    pub(super) fn messages(&self, variant: Variant) -> Vec<Message> {
+    pub(crate) fn messages(&self, variant: Variant) -> Vec<Message> {
         let first = if variant.is_seven() { 6 } else { 5 };
         let head = [self.tick, self.tick - self.base];
         let size = |bytes: &[u8]| i32::try_from(bytes.len()).unwrap_or(i32::MAX);
@@ -126,7 +126,7 @@ impl Snap {
 }
 
 /// Returns an empty snapshot message: nothing has changed since `base`.
-pub(super) fn empty(variant: Variant, tick: i32, base: i32) -> Message {
+pub(crate) fn empty(variant: Variant, tick: i32, base: i32) -> Message {
     let id = if variant.is_seven() { 7 } else { 6 };
     system(id).ints(&[tick, tick - base]).loose()
 }
