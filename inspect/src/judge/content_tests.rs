@@ -1,12 +1,19 @@
 //! Clients and servers with a fault in the contents of inputs and snapshots, in four protocols: the first finding names
 //! the fault, the received and expected values, and the effect. Correct peers are not accused on any network.
 
+use std::{
+    fs::{self, File},
+    io::BufReader,
+    path::Path,
+};
+
+use teetap_capture::Playback;
 use teetap_kit::{
     codec::Variant,
-    faulty::{CONTENT_FAULTS, SECOND, SERVER_FAULTS, ServerAct, Setting},
+    faulty::{self, CONTENT_FAULTS, SECOND, SERVER_FAULTS, ServerAct, Setting},
     link::{Conditions, MS, Random},
 };
-use teetap_wire::Severity;
+use teetap_wire::{Severity, def::Registry};
 
 use super::{faulty_tests::findings, *};
 
@@ -156,6 +163,58 @@ fn a_bad_network_is_not_taken_for_a_fault_of_the_contents() {
         }
     }
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Returns the findings about contents.
+fn of_contents(judge: &Judge) -> Vec<String> {
+    let mut list = judge.findings().list;
+    list.retain(|one| CODES.contains(&one.topic.name()));
+    list.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn captures_of_real_peers_have_no_such_findings() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures");
+    let mut count = 0;
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "pcap") {
+            continue;
+        }
+        let mut playback = Playback::pcap(BufReader::new(File::open(&path).unwrap())).unwrap();
+        let mut decoder = Decoder::new(Registry::builtin());
+        let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
+        while let Some(item) = playback.read().unwrap() {
+            tests::take(&mut judge, &mut decoder, item);
+        }
+        judge.finish(&mut decoder);
+        assert_eq!(of_contents(&judge), [""; 0], "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 14, "{count}");
+}
+
+/// A peer that reacts to what a rule has changed or dropped is not at fault.
+#[test]
+fn peers_are_not_accused_of_what_rules_do() {
+    for rules in [
+        "drop when input",
+        "drop when snap",
+        "set input.ack_snapshot = -1 when input",
+        "set input.ack_snapshot = 99999 when input",
+        "set input.intended_tick = 99999 when input",
+    ] {
+        for variant in [Variant::V6, Variant::Ddnet, Variant::V7] {
+            let through = faulty::through(&setting(variant, 0, 150), None, rules).unwrap();
+            let mut decoder = Decoder::new(Registry::builtin());
+            let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
+            for event in through.events {
+                judge.event(&decoder.decode(event));
+            }
+            judge.finish(&mut decoder);
+            assert_eq!(of_contents(&judge), [""; 0], "{variant:?} {rules}");
+        }
+    }
 }
 
 /// Snapshots whose first part never arrives may be too large for the network.
