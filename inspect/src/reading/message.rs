@@ -206,6 +206,7 @@ impl CompletedSnapshot {
     pub fn diagnosis(&self, code: Code) -> Option<&Diagnosis> {
         let codes = [
             Code::SnapBadCrc,
+            Code::SnapNoBase,
             Code::SnapTruncated,
             Code::SnapBadItem,
             Code::SnapItemResized,

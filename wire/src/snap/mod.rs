@@ -36,7 +36,7 @@ mod view;
 mod write;
 
 pub use delta::{Broken, Counts, Delta};
-pub use doctor::{Cause, ChecksumCauses, Diagnosis, Explained, FieldFault, ItemFault, SumFault};
+pub use doctor::{Cause, ChecksumCauses, Diagnosis, Explained, FieldFault, FormFault, ItemFault, SumFault};
 pub use ids::Reused;
 pub use parts::Receiving;
 pub use recode::{Changes, ItemEdit, NotChanged, Recoded, Recoder, TooLarge};

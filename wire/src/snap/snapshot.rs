@@ -94,6 +94,11 @@ impl Sizes {
         self.0.get(usize::from(kind)).copied().flatten()
     }
 
+    /// Returns sizes with which each item states its size.
+    pub(super) const fn none() -> Self {
+        Self([None; AGREED])
+    }
+
     /// Returns a copy with another size for the type `kind`.
     pub(super) fn with(&self, kind: u16, size: Option<u16>) -> Self {
         let mut sizes = self.clone();

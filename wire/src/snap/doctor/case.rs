@@ -43,6 +43,13 @@ impl WrongSnapshot<'_> {
         }
     }
 
+    /// Returns true if data in another form explains everything.
+    pub(super) fn has_form(&self) -> bool {
+        self.found
+            .iter()
+            .any(|candidate| matches!(candidate.cause, Cause::Form(_)))
+    }
+
     pub(super) fn add(&mut self, rank: u8, cause: Cause) {
         if self.found.len() < MOST {
             self.found.push(Candidate { rank, cause });

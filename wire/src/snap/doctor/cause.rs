@@ -23,6 +23,15 @@ pub enum Cause {
         /// The number of ints that were sent.
         sent: u16,
     },
+    /// The data has another form.
+    Form(FormFault),
+    /// The message has the tick of its base in place of the difference to it.
+    TickAsDifference {
+        /// The tick of the base.
+        base: i32,
+        /// The difference that the message should have.
+        difference: i32,
+    },
     /// The difference is relative to the snapshot of this tick.
     OtherBase {
         /// The tick.
@@ -76,6 +85,17 @@ pub enum Cause {
     },
 }
 
+/// How the form of the data is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FormFault {
+    /// Each item states its size, also if both sides agreed on it.
+    AllSizes,
+    /// The third int of the header is missing.
+    NoThird,
+    /// The id of each item precedes its type.
+    IdFirst,
+}
+
 /// How a sum was computed wrongly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SumFault {
@@ -89,6 +109,8 @@ pub enum SumFault {
     Cut(u8),
     /// The sum has the other sign.
     Sign,
+    /// The sum is over bytes.
+    Bytes,
 }
 
 /// A fault of an item.
@@ -153,6 +175,10 @@ impl Cause {
         match self {
             Self::OtherBase { .. } => Self::OtherBase { tick: 0, named: 0 },
             Self::OnlyMessage { .. } => Self::OnlyMessage { named: 0 },
+            Self::TickAsDifference { .. } => Self::TickAsDifference {
+                base: 0,
+                difference: 0,
+            },
             Self::Sum(SumFault::OfTick(_)) => Self::Sum(SumFault::OfTick(0)),
             Self::Type { kind, twice, .. } => Self::Type {
                 kind,
@@ -212,6 +238,20 @@ impl Names<'_> {
                 let name = self.kind(kind);
                 format!("{name} is sent without its size of {sent} ints, which is not agreed")
             }
+            Cause::Form(fault) => match fault {
+                FormFault::AllSizes => {
+                    "each item is sent with its size, also the types whose size both sides agreed on"
+                        .to_owned()
+                }
+                FormFault::NoThird => {
+                    "the third int, 0, is missing: it follows the numbers of deleted and changed items"
+                        .to_owned()
+                }
+                FormFault::IdFirst => "the id of each item is sent before its type".to_owned(),
+            },
+            Cause::TickAsDifference { base, difference } => {
+                format!("delta_tick is the tick of the base, {base}, not the difference to it, {difference}")
+            }
             Cause::OtherBase { tick, named } => {
                 format!("the difference is to tick {tick}, not to tick {named} that the message names")
             }
@@ -224,6 +264,7 @@ impl Names<'_> {
                 SumFault::Keys => "types and ids of the items were counted, too".to_owned(),
                 SumFault::Cut(bits) => format!("the sum was cut to {bits} bits"),
                 SumFault::Sign => "the sum has the wrong sign".to_owned(),
+                SumFault::Bytes => "the sum is over bytes, not over ints".to_owned(),
             },
             Cause::Type { kind, items, twice } => {
                 let name = self.kind(kind);

@@ -11,6 +11,7 @@
 mod case;
 mod cause;
 mod fields;
+mod forms;
 mod items;
 mod sizes;
 mod whole;
@@ -23,7 +24,7 @@ use super::row::WrongRun;
 use super::snapshot::Snapshot;
 use super::view::{Crc, Fate};
 use case::Candidate;
-pub use cause::{Cause, FieldFault, ItemFault, SumFault};
+pub use cause::{Cause, FieldFault, FormFault, ItemFault, SumFault};
 
 /// The maximum number of causes in a diagnosis.
 const MOST: usize = 3;
@@ -68,8 +69,11 @@ impl Store<'_> {
     /// snapshot is correct, or if it is unreadable for an unknown reason. `message` is the last message.
     #[must_use]
     pub fn diagnose(&self, doctor: &mut ChecksumCauses, message: &[u8]) -> Option<Diagnosis> {
-        let row = self.row()?;
         let completed = self.completed()?;
+        if completed.fate == Fate::NoBase {
+            return self.diagnose_base();
+        }
+        let row = self.row()?;
         let crc = completed
             .crc
             .filter(|crc| !crc.ok() || completed.fate == Fate::Broken)?;
@@ -97,8 +101,14 @@ impl Store<'_> {
         let mut case = self.case(crc);
         if let Some(data) = self.data(message) {
             sizes::find(&mut case, self.sizes(), data, is_read);
+            if case.found.is_empty() {
+                forms::find(&mut case, self.sizes(), data);
+            }
+            if is_read {
+                forms::sums(&mut case, data);
+            }
         }
-        if is_read {
+        if is_read && !case.has_form() {
             whole::find(&mut case);
             items::find(&mut case);
             fields::find(&mut case, self.registry(), self.proto());
@@ -125,6 +135,38 @@ impl Store<'_> {
             })
             .collect();
         Some(diagnosis)
+    }
+}
+
+impl Store<'_> {
+    /// Returns the diagnosis of a snapshot with an unknown base, if the message has the tick of its base in place of
+    /// the difference to it.
+    fn diagnose_base(&self) -> Option<Diagnosis> {
+        let (tick, named, stated) = self.stated()?;
+        let base = tick.checked_sub(named)?;
+        let difference = tick.checked_sub(base).filter(|difference| *difference > 0)?;
+        let before = self.bases().at(base).filter(|_| base >= 0)?;
+        if !fits(&mut self.delta().clone(), before, stated) {
+            return None;
+        }
+        let cause = Cause::TickAsDifference { base, difference };
+        let names = cause::Names {
+            registry: self.registry(),
+            proto: self.proto(),
+            result: before,
+            base: before,
+        };
+        Some(Diagnosis {
+            crc: None,
+            row: WrongRun::with(None, tick, 0),
+            causes: vec![Explained {
+                cause,
+                text: names.text(cause),
+                explains: 1,
+            }],
+            others: 0,
+            examined: true,
+        })
     }
 }
 
@@ -158,13 +200,14 @@ impl Diagnosis {
     }
 }
 
-impl fmt::Display for Diagnosis {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut lead = "";
-        if let Some(Crc { stated, actual }) = self.crc {
-            write!(f, "got {stated}, expected {actual}, off by {}", self.row.off)?;
-            lead = "; ";
-        }
+impl Diagnosis {
+    /// Displays the causes and the length of the row, as they follow the sums.
+    pub fn reasons(&self) -> impl fmt::Display {
+        fmt::from_fn(|f| self.fmt_reasons(f))
+    }
+
+    fn fmt_reasons(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lead = if self.crc.is_some() { "; " } else { "" };
         for (number, cause) in self.causes.iter().enumerate() {
             let word = if number == 0 { "likely cause" } else { "or" };
             write!(f, "{lead}{word}: {}", cause.text)?;
@@ -194,6 +237,15 @@ impl fmt::Display for Diagnosis {
             )?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Crc { stated, actual }) = self.crc {
+            write!(f, "got {stated}, expected {actual}, off by {}", self.row.off)?;
+        }
+        self.fmt_reasons(f)
     }
 }
 

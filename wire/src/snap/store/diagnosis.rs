@@ -46,6 +46,12 @@ impl<'r> Store<'r> {
         self.last.map_or(-1, |last| last.head.base)
     }
 
+    /// Returns the tick of the last snapshot, the tick of the base that its message names, and its stated sum.
+    pub(in crate::snap) fn stated(&self) -> Option<(i32, i32, i32)> {
+        let head = self.last?.head;
+        Some((head.tick, head.base, head.crc?))
+    }
+
     /// Returns the joined data of the snapshot that the last message, `message`, completed. Only right for the newest
     /// snapshot.
     pub(in crate::snap) fn data<'a>(&'a self, message: &'a [u8]) -> Option<&'a [u8]> {

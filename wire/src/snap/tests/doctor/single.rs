@@ -43,6 +43,95 @@ fn items_of_another_size_are_named() {
     assert_eq!(diagnosis.causes[0].cause, Cause::NoSize { kind: 23, sent: 1 });
 }
 
+/// A complete snapshot with two flags, and its sum.
+const FLAGS: [i32; 13] = [0, 2, 0, 5, 0, 1000, 2000, 0, 5, 1, 3000, 4000, 1];
+const SUM: i32 = 1000 + 2000 + 3000 + 4000 + 1;
+
+#[test]
+fn data_in_another_form_is_named() {
+    let named = |ints: &[i32], crc| {
+        let diagnosis = diagnose(Proto::V7, ints, crc);
+        assert_eq!(diagnosis.causes.len(), 1, "{diagnosis}");
+        (diagnosis.causes[0].cause, diagnosis.causes[0].text.clone())
+    };
+    // Pickups have three ints, too.
+    let stated = [0, 2, 0, 4, 7, 3, 500, 600, 2, 5, 1, 3, 3000, 4000, 1];
+    let (cause, text) = named(&stated, 500 + 600 + 2 + 3000 + 4000 + 1);
+    assert_eq!(cause, Cause::Form(FormFault::AllSizes));
+    assert_eq!(
+        text,
+        "each item is sent with its size, also the types whose size both sides agreed on"
+    );
+    let two = [&FLAGS[..2], &FLAGS[3..]].concat();
+    assert_eq!(named(&two, SUM).0, Cause::Form(FormFault::NoThird));
+    let mut swapped = FLAGS;
+    swapped.swap(3, 4);
+    swapped.swap(8, 9);
+    assert_eq!(named(&swapped, SUM).0, Cause::Form(FormFault::IdFirst));
+    let bytes: u32 = [1000, 2000, 0, 3000, 4000, 1]
+        .iter()
+        .flat_map(|int: &i32| int.to_le_bytes())
+        .map(u32::from)
+        .sum();
+    assert_eq!(
+        named(&FLAGS, bytes as i32),
+        (
+            Cause::Sum(SumFault::Bytes),
+            "the sum is over bytes, not over ints".to_owned()
+        )
+    );
+}
+
+#[test]
+fn no_form_is_named_unless_everything_fits() {
+    let mut swapped = FLAGS;
+    swapped.swap(3, 4);
+    swapped.swap(8, 9);
+    let two = [&FLAGS[..2], &FLAGS[3..]].concat();
+    for (ints, off) in [(&swapped[..], 1), (&two, 1), (&FLAGS, 1), (&FLAGS, -7)] {
+        let mut session = Session::new(Proto::V7);
+        let data = packed(ints);
+        let fields = [
+            ("tick", 10),
+            ("delta_tick", 11),
+            ("crc", SUM + off),
+            ("part_size", data.len() as i32),
+        ];
+        let message = session.message("snap_single", &fields, &data);
+        session.receive(Dir::S2c, &message);
+        let found = session.store.diagnose(&mut ChecksumCauses::default(), &message);
+        let forms = found.iter().flat_map(|found| &found.causes);
+        let forms: Vec<_> = forms
+            .filter(|cause| matches!(cause.cause, Cause::Form(_) | Cause::Sum(SumFault::Bytes)))
+            .collect();
+        assert!(forms.is_empty(), "{ints:?}: {forms:?}");
+    }
+}
+
+#[test]
+fn the_tick_of_the_base_in_place_of_the_difference_is_named() {
+    let mut session = Session::new(Proto::V7);
+    let world = snapshot(&[(5, 0, &[1000, 2000, 0]), (5, 1, &[3000, 4000, 1])]);
+    session.complete(1008, &world);
+    let mut diagnose = |crc| {
+        let fields = [
+            ("tick", 1010),
+            ("delta_tick", 1008),
+            ("crc", crc),
+            ("part_size", 3),
+        ];
+        let message = session.message("snap_single", &fields, &[0, 0, 0]);
+        let fate = session.receive(Dir::S2c, &message).unwrap().fate;
+        assert_eq!(fate, Fate::NoBase);
+        session.store.diagnose(&mut ChecksumCauses::default(), &message)
+    };
+    assert_eq!(diagnose(SUM + 1), None);
+    assert_eq!(
+        diagnose(SUM).unwrap().to_string(),
+        "likely cause: delta_tick is the tick of the base, 1008, not the difference to it, 2"
+    );
+}
+
 #[test]
 fn a_value_out_of_its_range_is_named() {
     // A flag of team 1 was sent as a flag of team 700.
