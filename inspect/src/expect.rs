@@ -7,7 +7,7 @@ use teetap_wire::{
     printable,
 };
 
-use crate::{Message, Reading};
+use crate::{Message, Reading, Values};
 
 /// Returns the received value of the field at this range, and the values that receivers expect, such as
 /// `target: got 7, expected 0 to 3`. `None` if there is no such field, or any value is valid.
@@ -17,7 +17,7 @@ pub fn expectation(
     message: &Message,
     range: &Range<usize>,
     secrets: Secrets,
-) -> Option<String> {
+) -> Option<Values> {
     let def = message.def?;
     let records = reading.records(message);
     let source = Source::Bytes(reading.data(message));
@@ -27,17 +27,20 @@ pub fn expectation(
     let field = def.field(record.field)?;
     if let Some(magic) = magic(def, field) {
         let got = printable(reading.data(message).get(range.clone())?);
-        return Some(format!("got \"{got}\", expected \"{magic}\""));
+        return Some(Values::new(
+            format_args!("\"{got}\""),
+            Some(format_args!("\"{magic}\"")),
+        ));
     }
     let got = records.value_text(def, record, source, secrets);
-    Some(format!(
-        "{}: got {got}, expected {}",
-        field.name,
-        match &field.ty {
-            Type::Text(_) => at_most(field.limit_for(message.for_ddnet)?),
-            _ => expected(field)?,
-        }
-    ))
+    let expected = match &field.ty {
+        Type::Text(_) => at_most(field.limit_for(message.for_ddnet)?),
+        _ => expected(field)?,
+    };
+    let mut values = Values::from(format!("{}: ", field.name));
+    values.add_got(got).ok()?;
+    values.add_expected(expected).ok()?;
+    Some(values)
 }
 
 /// Returns the constant bytes that receivers expect in this field; `None` if it has no constant.

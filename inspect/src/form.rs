@@ -3,11 +3,11 @@
 use teetap_proxy::session::{Datagram, Origin};
 use teetap_wire::{ChunkHeader, Code, MAX_DATAGRAM, Note, Proto, counted};
 
-use crate::Reading;
+use crate::{Reading, Values};
 
 /// Returns the values behind a note on the form of a datagram, such as `got 2 chunks, expected 1`; `None` for other
 /// notes.
-pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Option<String> {
+pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Option<Values> {
     let size = datagram.received()?.len();
     let (got, expected) = match note.code {
         Code::TooShort => (bytes(size), format!("at least {}", header(datagram.proto))),
@@ -30,7 +30,7 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
             let got = reading.header.token?;
             match reading.header.expected.token {
                 Some(token) => (got.to_string(), token.to_string()),
-                None => return Some(format!("got {got}")),
+                None => return Some(Values::new(got, None::<&str>)),
             }
         }
         Code::UnknownFlags => {
@@ -81,7 +81,7 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
         ),
         _ => return None,
     };
-    Some(format!("got {got}, expected {expected}"))
+    Some(Values::new(got, Some(expected)))
 }
 
 /// Returns the values for a chunk that extends beyond the payload.

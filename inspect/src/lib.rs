@@ -57,6 +57,7 @@ mod testing;
 mod token_mistake;
 pub mod track;
 mod transit;
+mod values;
 mod viewer;
 
 pub use after::After;
@@ -79,3 +80,4 @@ pub use style::{Kind, Style, Verbosity, Viewer};
 pub use subscribers::{Subscribers, Subscription};
 pub use track::Detail;
 pub use transit::Transits;
+pub use values::Values;

@@ -4,13 +4,15 @@
 //! Law: another interpretation is reported only if it fits completely: every byte belongs to a field, and no field has
 //! a note. A message without fields would fit many ids, so it is reported only if the join waits for the other message.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 use teetap_wire::{
     ChunkHeader, Chunks, Code, Dir, Flags, Layer, MessageId, Note, Packet, Proto, Scratch,
     def::{Class, Decoded, Def, Id, Registry},
     varint,
 };
+
+use crate::Values;
 
 /// Minimum number of bytes after the id by which a message is recognized from its fields.
 const ENOUGH: usize = 6;
@@ -323,7 +325,7 @@ const fn is_about_chunks(code: Code) -> bool {
 }
 
 /// Describes the number at the start of a message, such as `system message 18`.
-fn words(number: i32) -> impl fmt::Display {
+pub(crate) fn words(number: i32) -> impl fmt::Display {
     let class = if number & 1 == 0 {
         Class::Game
     } else {
@@ -332,15 +334,16 @@ fn words(number: i32) -> impl fmt::Display {
     fmt::from_fn(move |f| write!(f, "{} message {}", class.name(), number >> 1))
 }
 
-impl fmt::Display for OtherFields {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl OtherFields {
+    pub(crate) fn write(self, f: &mut Values) -> fmt::Result {
         let Self { got, expected } = self;
-        write!(f, "got the fields of {got}, expected those of {expected}")
+        f.add_got(format_args!("the fields of {got}"))?;
+        f.add_expected(format_args!("those of {expected}"))
     }
 }
 
-impl fmt::Display for OtherId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl OtherId {
+    pub(crate) fn write(&self, f: &mut Values) -> fmt::Result {
         let Self {
             name,
             got,
@@ -349,13 +352,20 @@ impl fmt::Display for OtherId {
         } = self;
         let (read, meant) = (words(*got), words(*expected));
         match mistake {
-            Mistake::NoClass => write!(f, "got {got}, the id of {name} without the bit of its class")?,
+            Mistake::NoClass => {
+                f.add_got(got)?;
+                write!(f, ", the id of {name} without the bit of its class")?;
+            }
             Mistake::Class(layer) => {
                 let class = Class::from(*layer).name();
-                write!(f, "got {got}, the id of {name} with the bit of a {class} message")?;
+                f.add_got(got)?;
+                write!(f, ", the id of {name} with the bit of a {class} message")?;
             }
-            Mistake::Version(version) => write!(f, "got {got} ({read}), which is {name} in {version}")?,
+            Mistake::Version(version) => {
+                f.add_got(format_args!("{got} ({read})"))?;
+                write!(f, ", which is {name} in {version}")?;
+            }
         }
-        write!(f, ", expected {expected} ({meant})")
+        f.add_expected(format_args!("{expected} ({meant})"))
     }
 }

@@ -16,17 +16,17 @@ use teetap_wire::{
     Code, Note, RangeOf, Severity, counted,
     def::{Def, Secrecy, Secrets},
     receiver::checks_ranges,
-    snap::{Completed, Reused},
+    snap::{Completed, Crc, Diagnosis, Reused},
     varint,
 };
 
 use crate::{
-    DecodedEvent, EventLines, Layer, Message, Reading, Row, Style,
+    DecodedEvent, EventLines, Layer, Message, Reading, Row, Style, Values,
     expect::{expectation, missing},
     form::form,
     judge::peers::Culprit,
     lines::{About, Line},
-    meant::{has_text_as_uuid, second_message},
+    meant::{has_text_as_uuid, second_message, words},
     row::{CellKind, Start, hex},
     token_mistake::TokenMistake,
     track::Fact,
@@ -98,13 +98,13 @@ impl Sentences {
 
 /// Returns the received value, and the expected value if known, for a note on a message or, if `message` is `None`, on
 /// a datagram.
-pub(crate) fn detail(
+pub(crate) fn values(
     reading: &Reading,
     message: Option<&Message>,
     datagram: Option<&Datagram>,
     note: &Note,
     secrets: Secrets,
-) -> Option<String> {
+) -> Option<Values> {
     let noted = Noted {
         reading,
         message,
@@ -115,7 +115,7 @@ pub(crate) fn detail(
         secrets,
         ..Style::default()
     };
-    noted.detail(note, style)
+    noted.values(note, style)
 }
 
 /// The notes of a line.
@@ -157,8 +157,8 @@ impl<'a> Noted<'a> {
 
     fn sentence(&self, note: &Note, style: Style) -> String {
         let (mark, code, text) = (mark(note.code), note.code.name(), note.code.text());
-        match self.detail(note, style) {
-            Some(detail) => format!("{mark} {code}: {text}; {detail}"),
+        match self.values(note, style) {
+            Some(values) => format!("{mark} {code}: {text}; {values}"),
             None => format!("{mark} {code}: {text}"),
         }
     }
@@ -171,27 +171,23 @@ impl<'a> Noted<'a> {
     }
 
     /// Returns the received value, and the expected value if known.
-    fn detail(&self, note: &Note, style: Style) -> Option<String> {
+    fn values(&self, note: &Note, style: Style) -> Option<Values> {
         let reading = self.reading;
         let detail = reading.detail(note);
         if let Some(detail) = detail.filter(|detail| detail.fact != Fact::Form) {
-            return Some(detail.to_string());
+            return Some(detail.values());
         }
         let diagnosis = self
             .message
             .and_then(|message| message.completed.diagnosis(note.code));
         if let Some(diagnosis) = diagnosis {
-            return Some(diagnosis.to_string());
+            return Some(diagnosed(diagnosis));
         }
-        let with = |got: String, expected: Option<String>| match expected {
-            Some(expected) => format!("got {got}, expected {expected}"),
-            None => format!("got {got}"),
-        };
         if let Some(form) = self.datagram.and_then(|datagram| form(reading, datagram, note)) {
             let mistake = self.token_mistake(note).map(|mistake| mistake.to_string());
             let more = detail.map(ToString::to_string).or(mistake);
             return Some(match more {
-                Some(more) => format!("{form}; {more}"),
+                Some(more) => form.and(format_args!("; {more}")),
                 None => form,
             });
         }
@@ -202,47 +198,57 @@ impl<'a> Noted<'a> {
                 } else {
                     "at least"
                 };
-                let expected = reading.header.expected.ack.map(|ack| format!("{bound} {}", ack.get()));
-                Some(with(reading.header.ack?.get().to_string(), expected))
+                let expected = reading
+                    .header
+                    .expected
+                    .ack
+                    .map(|ack| format!("{bound} {}", ack.get()));
+                Some(Values::new(reading.header.ack?, expected))
             }
             Code::CompressionUnmarked => {
                 let datagram = self.datagram?;
                 let first = *datagram.received()?.first()?;
                 let marked = first | datagram.proto.layout().compression;
-                Some(with(format!("a first byte of {first:02x}"), Some(format!("{marked:02x}"))))
+                let got = format_args!("a first byte of {first:02x}");
+                Some(Values::new(got, Some(format_args!("{marked:02x}"))))
             }
             Code::SnapNearLimit => {
                 let snapshot = self.message?.completed.view()?;
                 let (items, parts) = (snapshot.counts.items, snapshot.parts);
-                Some(format!("got {items} items in {}", counted(parts, "part")))
+                let got = format_args!("{items} items in {}", counted(parts, "part"));
+                Some(Values::new(got, None::<&str>))
             }
-            Code::SnapIdReused => reused(&self.message?.completed.view()?),
-            Code::SnapEmptyUnacked => Some(
-                "got acks of older snapshots while empty ones were the newest, expected an ack of the newest"
-                    .to_owned(),
-            ),
-            Code::SnapUnacked => Some(
-                "got inputs that ack none, or ticks that were not sent, expected the tick of the newest snapshot".to_owned(),
-            ),
+            Code::SnapIdReused => reused(&self.message?.completed.view()?).map(Values::from),
+            Code::SnapEmptyUnacked => Some(Values::new(
+                "acks of older snapshots while empty ones were the newest",
+                Some("an ack of the newest"),
+            )),
+            Code::SnapUnacked => Some(Values::new(
+                "inputs that ack none, or ticks that were not sent",
+                Some("the tick of the newest snapshot"),
+            )),
             Code::InputLate => {
                 let data = self.reading.data(self.message?);
                 let tick = varint::decode(data.get(note.at..note.at + note.len)?)?.value;
-                Some(format!("got tick {tick}, expected one after the acked snapshot"))
+                let got = format_args!("tick {tick}");
+                Some(Values::new(got, Some("one after the acked snapshot")))
             }
             Code::SnapAgain | Code::SnapLate if self.message?.completed.view().is_some() => {
-                Some(format!("got tick {}", self.message?.completed.view()?.tick))
+                let tick = self.message?.completed.view()?.tick;
+                Some(Values::new(format_args!("tick {tick}"), None::<&str>))
             }
             Code::SnapNoBase if self.message?.completed.view().is_some() => {
                 let snapshot = self.message?.completed.view()?;
                 let base = snapshot.base?;
-                Some(format!("got tick {} relative to tick {base}", snapshot.tick))
+                let got = format_args!("tick {} relative to tick {base}", snapshot.tick);
+                Some(Values::new(got, None::<&str>))
             }
             _ if note.code.place() == RangeOf::Message => self.of_message(note, self.message?, style.secrets),
             _ => {
                 let received = self.datagram?.received()?;
                 let is_short = note.len > 0 && note.len <= MOST && note.code.place() == RangeOf::Datagram;
                 let bytes = received.get(note.at..note.at + note.len).filter(|_| is_short)?;
-                Some(with(hex(bytes), None))
+                Some(Values::new(hex(bytes), None::<&str>))
             }
         }
     }
@@ -254,59 +260,60 @@ impl<'a> Noted<'a> {
     }
 
     /// Returns the received and expected values for a note on a message.
-    fn of_message(&self, note: &Note, message: &Message, secrets: Secrets) -> Option<String> {
+    fn of_message(&self, note: &Note, message: &Message, secrets: Secrets) -> Option<Values> {
         let reading = self.reading;
         let bytes = |otherwise: &str| {
             let bytes = self.bytes(note, message);
-            bytes.unwrap_or_else(|| format!("got {otherwise}"))
+            bytes.unwrap_or_else(|| otherwise.to_owned())
         };
         if let Some(name) = self.second(note, message) {
-            return Some(format!(
-                "got a second message, {name}, expected a chunk for each message"
-            ));
+            let got = format_args!("a second message, {name}");
+            return Some(Values::new(got, Some("a chunk for each message")));
         }
+        let expects = |got: String, expected: &str| Values::new(got, Some(expected));
         Some(match note.code {
-            Code::NotVital => "got it not vital, expected a vital chunk".to_owned(),
-            Code::UnexpectedVital => "got it vital, expected a chunk that is not".to_owned(),
+            Code::NotVital => Values::new("it not vital", Some("a vital chunk")),
+            Code::UnexpectedVital => Values::new("it vital", Some("a chunk that is not")),
             Code::WrongDirection => {
                 let sender = self.datagram?.dir.sender();
                 let (sender, other) = (Culprit::from(sender).name(), Culprit::from(sender.other()).name());
-                format!("got it from the {sender}, expected it from the {other} only")
+                expects(
+                    format!("it from the {sender}"),
+                    &format!("it from the {other} only"),
+                )
             }
             Code::MissingField => {
                 let name = missing(message.def?, reading.records(message).all());
                 let len = reading.data(message).len();
-                format!("got {len} bytes, expected {name} after them")
+                expects(format!("{len} bytes"), &format!("{name} after them"))
             }
             Code::ObjectShort if message.name == Some("input") => {
                 let size = reading.int(message, "input_size")?;
-                format!(
-                    "got an input of {size} bytes, expected at least 40, four for each int: DDNet since 19.9 drops it"
-                )
+                expects(format!("an input of {size} bytes"), "at least 40")
+                    .and(", four for each int: DDNet since 19.9 drops it")
             }
             Code::IntPadding | Code::OverlongInt => self.int(note, message)?,
-            Code::UnterminatedText => {
-                let got = bytes(&format!("{} bytes", note.len));
-                format!("{got}, expected a NUL at the end")
-            }
-            Code::InvalidUtf8 => format!("{}, expected UTF-8", bytes("other bytes")),
+            Code::UnterminatedText => expects(bytes(&format!("{} bytes", note.len)), "a NUL at the end"),
+            Code::InvalidUtf8 => expects(bytes("other bytes"), "UTF-8"),
             Code::UnknownMessage if has_text_as_uuid(reading.data(message)) => {
-                "got text in place of the UUID, expected its 16 bytes".to_owned()
+                Values::new("text in place of the UUID", Some("its 16 bytes"))
             }
             Code::UnknownMessage if message.uuid.is_some() => {
-                format!(
-                    "got {}, expected a known UUID",
-                    message.label(reading.data(message))
-                )
+                let got = message.label(reading.data(message));
+                Values::new(got, Some("a known UUID"))
             }
-            Code::UnknownMessage => format!("{}, expected an id of this version", bytes("none")),
+            Code::UnknownMessage => {
+                let id = varint::decode(reading.data(message)).filter(|_| message.layer != Layer::Connless);
+                let number = id.map(|id| format!("{} ({})", id.value, words(id.value)));
+                expects(number.unwrap_or_else(|| bytes("none")), "an id of this version")
+            }
             _ => {
                 let range = note.at..note.at + note.len;
-                let values =
-                    expectation(reading, message, &range, secrets).or_else(|| self.bytes(note, message))?;
+                let bytes = || Some(Values::new(self.bytes(note, message)?, None::<&str>));
+                let values = expectation(reading, message, &range, secrets).or_else(bytes)?;
                 let is_checked = note.code == Code::OutOfRange && self.is_range_checked(message);
                 match is_checked {
-                    true => format!("{values}; the receiver drops the message"),
+                    true => values.and("; the receiver drops the message"),
                     false => values,
                 }
             }
@@ -329,12 +336,12 @@ impl<'a> Noted<'a> {
     }
 
     /// Returns the bytes of an int as received, and as other senders encode the same value.
-    fn int(&self, note: &Note, message: &Message) -> Option<String> {
+    fn int(&self, note: &Note, message: &Message) -> Option<Values> {
         let bytes = self.reading.data(message).get(note.at..note.at + note.len)?;
         let value = varint::decode(bytes)?.value;
         let mut expected = Vec::new();
         varint::encode(value, &mut expected);
-        Some(format!("got {}, expected {}", hex(bytes), hex(&expected)))
+        Some(Values::new(hex(bytes), Some(hex(&expected))))
     }
 
     /// Returns the bytes marked by a note without a field. If the message may contain secrets, returns `None`, because
@@ -344,8 +351,19 @@ impl<'a> Noted<'a> {
         let range: Range<usize> = note.at..note.at + note.len;
         let bytes = self.reading.data(message).get(range)?;
         let is_shown = !bytes.is_empty() && bytes.len() <= MOST && !message.def.is_some_and(has_secrets);
-        is_shown.then(|| format!("got {}", hex(bytes)))
+        is_shown.then(|| hex(bytes))
     }
+}
+
+/// Returns the sums of a wrong snapshot, and its likely causes.
+fn diagnosed(diagnosis: &Diagnosis) -> Values {
+    match diagnosis.crc {
+        Some(Crc { stated, actual }) => {
+            Values::new(stated, Some(actual)).and(format_args!(", off by {}", diagnosis.row.off))
+        }
+        None => Values::default(),
+    }
+    .and(diagnosis.reasons())
 }
 
 /// Position of the snapshot that is explained again among consecutive invalid snapshots.

@@ -52,7 +52,12 @@ impl Views {
                 one.by == Culprit::Client && one.role == Role::Fault && one.severity >= Severity::Warning
             });
             let mut codes: Vec<_> = wrong
-                .map(|one| (one.topic.to_string(), one.detail.clone()))
+                .map(|one| {
+                    (
+                        one.topic.to_string(),
+                        one.detail.as_ref().map(ToString::to_string),
+                    )
+                })
                 .collect();
             codes.sort();
             codes

@@ -155,7 +155,8 @@ pub(super) fn meant(message: &Message, reading: &Reading) -> Option<(&'static st
     let Fact::OtherId(other) = &detail.fact else {
         return None;
     };
-    Some((other.name, LossReason::Message(code, Some(other.to_string()))))
+    let values = Some(detail.fact.to_string());
+    Some((other.name, LossReason::Message(code, values)))
 }
 
 /// Returns the reason if link lines lost all copies of a datagram; `None` if at least one copy was sent.

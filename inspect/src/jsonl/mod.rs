@@ -45,7 +45,7 @@ use crate::{
     lines::{self, About},
     recording::{Run, Tally},
     row::hex,
-    snapshot,
+    sentence, snapshot,
 };
 use schema::{
     ActionBody, AfterBody, Body, FindingBody, HeaderBody, JsonLine, MadeBody, MessageBody, NoteBody,
@@ -144,7 +144,8 @@ fn body<'a>(lines: &'a EventLines<'_>, line: &lines::Line, style: Style) -> Opti
         }
         (About::Message { index, with_datagram }, EventKind::Datagram(datagram), Some(reading)) => {
             let message = lines.message(*index)?;
-            let notes = explained(&lines.notes(message, *with_datagram), (reading, message));
+            let notes = lines.notes(message, *with_datagram);
+            let notes = explained(&notes, reading, Some(message), Some(datagram), style.secrets);
             Body::Message(message_body(datagram, (reading, message), notes, style))
         }
         _ => return None,
@@ -286,7 +287,7 @@ fn connless_body(
         size: connless.bytes.len(),
         fields: reading.json(message, style.secrets).and_then(object),
         scale: reading.scales_json(message).and_then(object),
-        notes: notes(&message.notes, reading),
+        notes: explained(&message.notes, reading, Some(message), None, style.secrets),
         snap: None,
         actions: actions(message),
         origin: Word(Origin::Peer),
@@ -347,7 +348,13 @@ fn datagram_body(datagram: &Datagram, reading: &Reading, style: Style) -> Datagr
     let bytes = style.verbosity >= Verbosity::Bytes;
     let placed = datagram.placed.iter().filter(|_| bytes);
     let mut body = DatagramBody::new(datagram);
-    body.notes = Some(notes(&reading.notes, reading));
+    body.notes = Some(explained(
+        &reading.notes,
+        reading,
+        None,
+        Some(datagram),
+        style.secrets,
+    ));
     body.placed = placed.map(PlacedBody::new).collect();
     body.made = match bytes {
         true => datagram.made.iter().map(MadeBody::new).collect(),
@@ -386,17 +393,16 @@ fn actions(message: &Message) -> Vec<ActionBody<'static>> {
     actions
 }
 
-fn notes(notes: &[Note], reading: &Reading) -> Vec<NoteBody> {
-    let explained = notes.iter().map(|note| (note, reading.detail(note)));
-    let bodies = explained.map(|(note, detail)| NoteBody::explained(note, detail.map(ToString::to_string)));
-    bodies.collect()
-}
-
-/// Returns the notes of a message. Notes on an invalid snapshot have its likely causes.
-fn explained(notes: &[Note], (reading, message): (&Reading, &Message)) -> Vec<NoteBody> {
-    let of_snapshot = |note: &Note| message.completed.diagnosis(note.code).map(ToString::to_string);
-    let detail = |note: &Note| reading.detail(note).map(ToString::to_string);
-    let body = |note: &Note| NoteBody::explained(note, of_snapshot(note).or_else(|| detail(note)));
+/// Returns the notes of a message or, if `message` is `None`, of a datagram, with their values.
+fn explained(
+    notes: &[Note],
+    reading: &Reading,
+    message: Option<&Message>,
+    datagram: Option<&Datagram>,
+    secrets: Secrets,
+) -> Vec<NoteBody> {
+    let values = |note: &Note| sentence::values(reading, message, datagram, note, secrets);
+    let body = |note: &Note| NoteBody::explained(note, values(note).as_ref());
     notes.iter().map(body).collect()
 }
 

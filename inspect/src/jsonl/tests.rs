@@ -150,6 +150,42 @@ fn a_close_has_its_reason_with_control_characters_escaped_and_the_notes_of_its_d
     assert_eq!(pick(&got["notes"][0], ["code", "at"]), json!(["ack-ahead", 0]));
 }
 
+/// Returns the notes on a message of the client, of 0.7.
+fn notes_on(message: &[u8], secrets: Secrets) -> Value {
+    let came: &'static [u8] = chunks(0, false, &[(Some(1), message)]).leak();
+    let datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, came, [came].into_iter());
+    let style = Style {
+        secrets,
+        ..style(Verbosity::Messages)
+    };
+    lines(EventKind::Datagram(datagram), style)[0]["notes"].clone()
+}
+
+#[test]
+fn notes_have_the_received_and_the_expected_value_with_secrets_hidden_and_hostile_text_escaped() {
+    // A password that is too long, with a change of direction and the words of a sentence.
+    let message = "\x2dp\u{202e}, expected 7; got 8, got nothing else\0".as_bytes();
+    let note = |got: &str| {
+        json!([{
+            "code": "text-too-long",
+            "at": 1,
+            "len": 42,
+            "severity": "info",
+            "place": "message",
+            "text": "text longer than the receiver keeps",
+            "detail": format!("password: got {got}, expected at most 32 bytes"),
+            "got": got,
+            "expected": "at most 32 bytes",
+        }])
+    };
+    assert_eq!(notes_on(message, Secrets::Hide), note("••••••"));
+    let shown = "\"p\\u{202e}, expected 7; got 8, got nothing else\"";
+    assert_eq!(notes_on(message, Secrets::Show), note(shown));
+    // A command of the console without a login, whose text is not shown.
+    let without_login = notes_on(b"\x2bshutdown\0", Secrets::Hide);
+    assert_eq!(without_login, json!([]));
+}
+
 #[test]
 fn sessions_logs_connless_and_gaps() {
     let change = SessionChange {

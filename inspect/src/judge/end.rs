@@ -15,7 +15,7 @@ use super::{
     peers::Culprit,
 };
 use crate::{
-    DecodedEvent, Decoder,
+    DecodedEvent, Decoder, Values,
     joins::{Join, JoinOutcome},
 };
 
@@ -52,8 +52,8 @@ impl Judge {
         }
         let open = decoded.open_at_end.as_deref();
         let detail = open.and_then(|open| match (end.code, end.by.side()) {
-            (FindingCode::TimedOut, Some(side)) => Some(open.of(side)),
-            (_, None) if end.by == Culprit::Nobody => open.silences(),
+            (FindingCode::TimedOut, Some(side)) => Some(open.of(side).into()),
+            (_, None) if end.by == Culprit::Nobody => open.silences().map(Values::from),
             _ => None,
         });
         self.end(event.session, (end.code, end.by), (text, detail), event.at);
@@ -63,7 +63,7 @@ impl Judge {
     pub(super) fn never_closed(&mut self, decoder: &mut Decoder) {
         for session in self.entries.online() {
             let open = decoder.open_at_end(session, self.last);
-            let detail = open.and_then(|open| open.silences());
+            let detail = open.and_then(|open| open.silences()).map(Values::from);
             let by = (FindingCode::SessionEnd, Culprit::Nobody);
             self.end(Some(session), by, (NEVER_CLOSED.into(), detail), self.last);
         }
@@ -73,7 +73,7 @@ impl Judge {
         &mut self,
         session: Option<SessionId>,
         (code, by): (FindingCode, Culprit),
-        (text, detail): (Cow<'static, str>, Option<String>),
+        (text, detail): (Cow<'static, str>, Option<Values>),
         at: Time,
     ) {
         let topic = Topic::FindingCode(code);

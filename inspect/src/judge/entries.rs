@@ -5,6 +5,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 use teetap_proxy::session::{OpensNothing, SessionChange, SessionId, State, Time};
 use teetap_wire::Severity;
 
+use crate::Values;
+
 use super::{
     finding::{Finding, Occurrence},
     finding_code::{PossibleCause, Role, Topic},
@@ -45,7 +47,7 @@ pub(super) struct Oddity {
     topic: Topic,
     by: Culprit,
     text: Cow<'static, str>,
-    detail: Option<String>,
+    detail: Option<Values>,
     first: Occurrence,
     last: Time,
     count: u64,
@@ -65,7 +67,7 @@ impl Oddity {
     pub(super) fn new(
         topic: Topic,
         by: Culprit,
-        (text, detail): (Cow<'static, str>, Option<String>),
+        (text, detail): (Cow<'static, str>, Option<Values>),
         first: Occurrence,
     ) -> Self {
         Self {

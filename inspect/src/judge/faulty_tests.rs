@@ -67,7 +67,7 @@ const EXPECTED: &[Row] = &[
     ("input vital", "unexpected-vital", "got it vital", "expected a chunk that is not", "some receivers ignore it"),
     ("input cut", "missing-field", "got ", "expected ", "most receivers drop it"),
     ("input for tick 0", "input-late", "got tick 0", "expected one after the acked snapshot", "the server applies each in its next tick"),
-    ("unknown message", "unknown-message", "got b901", "expected an id of this version", "most receivers ignore it"),
+    ("unknown message", "unknown-message", "got 121 (system message 60)", "expected an id of this version", "most receivers ignore it"),
     ("ready without its class bit", "wrong-id", "got 14, the id of ready without the bit of its class|got 18, the id of ready without the bit of its class", "expected 29 (system message 14)|expected 37 (system message 18)", "the receiver reads them as the message of the id, or ignores them"),
     ("ready with the class of the game", "wrong-id", "the id of ready with the bit of a game message", "expected 29 (system message 14)|expected 37 (system message 18)", "the receiver reads them as the message of the id, or ignores them"),
     ("start info with the id of the other version", "wrong-id", "got 54 (game message 27), which is cl_start_info in 0.7|got 40 (game message 20), which is cl_start_info in 0.6", "expected 40 (game message 20)|expected 54 (game message 27)", "the receiver reads them as the message of the id, or ignores them"),

@@ -5,6 +5,8 @@ use std::{borrow::Cow, fmt, net::SocketAddr};
 use teetap_proxy::session::{SessionId, Time};
 use teetap_wire::{Dir, Severity};
 
+use crate::Values;
+
 use super::{
     finding_code::{PossibleCause, Role, Topic},
     peers::{Culprit, PeerRelease},
@@ -30,7 +32,7 @@ pub struct Finding {
     /// Explains the oddity and how the receiver reacts.
     pub text: Cow<'static, str>,
     /// The value received at the first occurrence and the value expected instead; `None` if the oddity has no values.
-    pub detail: Option<String>,
+    pub detail: Option<Values>,
     /// The first occurrence.
     pub first: Occurrence,
     /// Time of the last occurrence.

@@ -64,7 +64,7 @@ impl Judge {
                 ..Occurrence::at(seen.at)
             };
             let text = Cow::Borrowed(note.code.text());
-            let detail = Some(by.clone());
+            let detail = Some(by.clone().into());
             if let Some(session) = self.entries.room(seen.session) {
                 session
                     .entries
@@ -118,7 +118,7 @@ impl Judge {
             message: message.map(|message| reading.label(message)),
             ..Occurrence::at(at)
         };
-        let detail = sentence::detail(reading, message, Some(datagram), note, secrets);
+        let detail = sentence::values(reading, message, Some(datagram), note, secrets);
         let text = Cow::Borrowed(note.code.text());
         let mut entry = Oddity::new(topic, by, (text, detail), place);
         entry.leads = leads;
@@ -143,7 +143,7 @@ impl Judge {
                 client: Some(connless.client),
                 ..Occurrence::at(at)
             };
-            let detail = sentence::detail(reading, Some(message), None, note, self.secrets);
+            let detail = sentence::values(reading, Some(message), None, note, self.secrets);
             let text = Cow::Borrowed(note.code.text());
             if let Some(session) = self.entries.room(None) {
                 session

@@ -12,7 +12,10 @@ use super::{
     finding_code::{FindingCode, PossibleCause, Role, Topic},
     peers::Culprit,
 };
-use crate::joins::{self, Join, JoinOutcome};
+use crate::{
+    Values,
+    joins::{self, Join, JoinOutcome},
+};
 
 /// An oddity that no single datagram shows, or that code outside the judge found.
 #[derive(Clone, Debug)]
@@ -28,7 +31,7 @@ pub struct Report {
     /// Explains the oddity and how the receiver reacts.
     pub text: Cow<'static, str>,
     /// The value received and the value expected instead; `None` if the oddity has no values.
-    pub detail: Option<String>,
+    pub detail: Option<Values>,
     /// Where the oddity was seen. An ongoing state is reported repeatedly; the latest report is its end so far.
     pub place: Occurrence,
 }

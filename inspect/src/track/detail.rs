@@ -1,6 +1,9 @@
 //! The values behind notes about sequence numbers, acks and pace, and their description in words.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt::{self, Write},
+    time::Duration,
+};
 
 use teetap_wire::{
     Code, Note, Seq, Side, Token,
@@ -14,7 +17,10 @@ use super::{
     surplus::Amplified,
     words::{Numbered, Requests, Seconds},
 };
-use crate::meant::{OtherFields, OtherId};
+use crate::{
+    Values,
+    meant::{OtherFields, OtherId},
+};
 
 /// A note with the received and expected values that led to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +36,15 @@ pub struct Detail {
 }
 
 impl Detail {
+    /// Returns the values and the consequence as a sentence.
+    pub(crate) fn values(&self) -> Values {
+        match &self.consequence {
+            Some(consequence) if self.fact == Fact::Form => consequence.to_string().into(),
+            Some(consequence) => self.fact.values().and(format_args!("; {consequence}")),
+            None => self.fact.values(),
+        }
+    }
+
     /// Returns the note for a datagram of `len` bytes.
     pub(crate) const fn note(&self, len: usize) -> Note {
         Note {
@@ -219,8 +234,16 @@ impl Fact {
 }
 
 impl Fact {
-    /// Formats the facts whose values are amounts or times.
-    fn fmt_amount(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Returns the received and expected values as a sentence.
+    pub(crate) fn values(&self) -> Values {
+        let mut values = Values::default();
+        // Writing to a sentence cannot fail.
+        let _infallible = self.write(&mut values);
+        values
+    }
+
+    /// Writes the facts whose values are amounts or times.
+    fn write_amount(&self, f: &mut Values) -> fmt::Result {
         match self {
             Self::Stuck {
                 got,
@@ -231,10 +254,9 @@ impl Fact {
                 is_packed,
             } => {
                 let after = Seconds(*after);
-                write!(
-                    f,
-                    "got {got}, expected {missing} or more: sent {times} times in {after}"
-                )?;
+                f.add_got(got)?;
+                f.add_expected(format_args!("{missing} or more"))?;
+                write!(f, ": sent {times} times in {after}")?;
                 match answer {
                     Some(answer) => write!(f, ", and the peer replied with {answer}"),
                     None if *is_packed => f.write_str(", compressed each time: does it inflate?"),
@@ -242,75 +264,63 @@ impl Fact {
                 }
             }
             Self::NotInflating { got, deaf } => {
-                write!(f, "got {got}, expected {} or more: {deaf}", deaf.missing)
+                f.add_got(got)?;
+                f.add_expected(format_args!("{} or more", deaf.missing))?;
+                write!(f, ": {deaf}")
             }
             Self::Needless {
                 requests,
                 chunks,
                 within,
-            } => write!(
-                f,
-                "got {requests} requests within {}, expected at most {chunks}: one for each vital message that may be ahead of another",
-                Seconds(*within)
-            ),
+            } => {
+                f.add_got(format_args!("{requests} requests within {}", Seconds(*within)))?;
+                f.add_expected(format_args!("at most {chunks}"))?;
+                f.write_str(": one for each vital message that may be ahead of another")
+            }
             Self::Storm {
                 got,
                 copies,
                 expected,
-            } => write!(
-                f,
-                "got number {got} {copies} times within 1 s, expected at most {expected} after {}",
-                Requests(expected.saturating_sub(3))
-            ),
-            Self::Unrepeated(Unrepeated { seq, name, for_ }) => write!(
-                f,
-                "{} not retransmitted for {} (unacked), expected after 1.0 s",
-                Numbered(*seq, *name),
-                Seconds(*for_)
-            ),
-            Self::Repeated(Repeated { seq, name, after }) => write!(
-                f,
-                "got {} again {} after its sender had received the ack, expected no retransmission",
-                Numbered(*seq, *name),
-                Seconds(*after)
-            ),
-            Self::Late { question, after } => {
-                write!(
-                    f,
-                    "got it {} ms after {question}, expected it immediately",
-                    after.as_millis()
-                )
+            } => {
+                f.add_got(format_args!("number {got} {copies} times within 1 s"))?;
+                let requests = Requests(expected.saturating_sub(3));
+                f.add_expected(format_args!("at most {expected} after {requests}"))
             }
-            Self::Silent { for_ } => write!(f, "silent for {}, expected at most 1.0 s", Seconds(*for_)),
+            Self::Unrepeated(Unrepeated { seq, name, for_ }) => {
+                let (message, for_) = (Numbered(*seq, *name), Seconds(*for_));
+                f.add_as_got(format_args!("{message} not retransmitted for {for_} (unacked)"))?;
+                f.add_expected("after 1.0 s")
+            }
+            Self::Repeated(Repeated { seq, name, after }) => {
+                let (message, after) = (Numbered(*seq, *name), Seconds(*after));
+                f.add_got(format_args!(
+                    "{message} again {after} after its sender had received the ack"
+                ))?;
+                f.add_expected("no retransmission")
+            }
+            Self::Late { question, after } => {
+                f.add_got(format_args!("it {} ms after {question}", after.as_millis()))?;
+                f.add_expected("it immediately")
+            }
+            Self::Silent { for_ } => {
+                f.add_as_got(format_args!("silent for {}", Seconds(*for_)))?;
+                f.add_expected("at most 1.0 s")
+            }
             Self::Amplified { to, asked, answered } => {
-                write!(f, "got {answered} bytes for {asked} bytes of {to}")
+                f.add_got(format_args!("{answered} bytes for {asked} bytes of {to}"))
             }
             _ => Ok(()),
         }
     }
-}
 
-/// Which part of a datagram belongs to another session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ForeignPart {
-    /// The token.
-    Token,
-    /// The ack.
-    Ack(Seq),
-    /// The sequence number of a message.
-    Number(Seq),
-    /// A message, identified by its sequence number and contents.
-    Message(Seq),
-}
-
-impl fmt::Display for Fact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write(&self, f: &mut Values) -> fmt::Result {
         match self {
             Self::Ahead { got, expected } | Self::Behind { got, expected } => {
-                write!(f, "got {got}, expected {expected}")
+                f.add_got(got)?;
+                f.add_expected(expected)
             }
             Self::Again { got, last, acked } => {
-                write!(f, "got {got} after {last}")?;
+                f.add_got(format_args!("{got} after {last}"))?;
                 match acked {
                     Some(acked) if got.is_behind(*acked) => write!(f, ", the receiver has acked {acked}"),
                     Some(acked) => write!(f, ", the receiver has acked no more than {acked}"),
@@ -318,24 +328,27 @@ impl fmt::Display for Fact {
                 }
             }
             Self::Renumbered { got, before } => {
-                write!(
-                    f,
-                    "number {got} has the message of number {before}: a resend keeps the number"
-                )
+                f.add_as_got(format_args!("number {got} has the message of number {before}"))?;
+                f.write_str(": a resend keeps the number")
             }
-            Self::Reversed { got, expected } => write!(f, "got {got}, expected {expected}"),
+            Self::Reversed { got, expected } => {
+                f.add_got(got)?;
+                f.add_expected(expected)
+            }
             Self::Changed { got, before, now } => {
                 let other = if *now == 1 { "byte" } else { "bytes" };
                 let sent = if *before == 1 { "byte" } else { "bytes" };
-                write!(
-                    f,
-                    "got {now} other {other} under number {got}, expected the {before} {sent} sent before"
-                )
+                f.add_got(format_args!("{now} other {other} under number {got}"))?;
+                f.add_expected(format_args!("the {before} {sent} sent before"))
             }
             Self::Never { missing, after } => {
-                write!(f, "expected {missing}, not sent for {}", Seconds(*after))
+                f.add_expected(missing)?;
+                write!(f, ", not sent for {}", Seconds(*after))
             }
-            Self::Beyond { got, missing } => write!(f, "got {got}, expected less than {missing}"),
+            Self::Beyond { got, missing } => {
+                f.add_got(got)?;
+                f.add_expected(format_args!("less than {missing}"))
+            }
             Self::Request { missing: None, .. } => f.write_str("it has all numbers that were sent"),
             Self::Request {
                 missing: Some(missing),
@@ -359,13 +372,32 @@ impl fmt::Display for Fact {
             Self::Overtaken {
                 got,
                 last: Some(last),
-            } => write!(f, "got {got} after {last}"),
-            Self::Overtaken { got, last: None } => write!(f, "got {got}"),
-            Self::Content(content) => content.fmt(f),
-            Self::OtherId(other) => other.fmt(f),
-            Self::OtherFields(other) => other.fmt(f),
-            _ => self.fmt_amount(f),
+            } => f.add_got(format_args!("{got} after {last}")),
+            Self::Overtaken { got, last: None } => f.add_got(got),
+            Self::Content(content) => content.write(f),
+            Self::OtherId(other) => other.write(f),
+            Self::OtherFields(other) => other.write(f),
+            _ => self.write_amount(f),
         }
+    }
+}
+
+/// Which part of a datagram belongs to another session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignPart {
+    /// The token.
+    Token,
+    /// The ack.
+    Ack(Seq),
+    /// The sequence number of a message.
+    Number(Seq),
+    /// A message, identified by its sequence number and contents.
+    Message(Seq),
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.values().fmt(f)
     }
 }
 
@@ -387,10 +419,6 @@ impl fmt::Display for Consequence {
 
 impl fmt::Display for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.consequence {
-            Some(consequence) if self.fact == Fact::Form => consequence.fmt(f),
-            Some(consequence) => write!(f, "{}; {consequence}", self.fact),
-            None => self.fact.fmt(f),
-        }
+        self.values().fmt(f)
     }
 }

@@ -380,7 +380,10 @@ impl Contents {
                 is_more: false,
             });
             let detail = || reading.detail(note).map(ToString::to_string);
-            let expected = || range.and_then(|range| expectation(reading, message, &range, style.secrets));
+            let expected = || {
+                let values = expectation(reading, message, &range?, style.secrets)?;
+                Some(values.to_string())
+            };
             let causes = message.completed.diagnosis(note.code).map(ToString::to_string);
             if let Some(value) = causes.or_else(detail).or_else(expected) {
                 self.lines.push(TreeLine {

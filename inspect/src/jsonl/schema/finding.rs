@@ -26,6 +26,9 @@ pub(in crate::jsonl) struct FindingBody<'a> {
     assumed: Option<bool>,
     text: Cow<'a, str>,
     detail: Option<Cow<'a, str>>,
+    /// The received value, which is a part of `detail`, like the next field.
+    got: Option<Cow<'a, str>>,
+    expected: Option<Cow<'a, str>>,
     dir: Option<Word<Dir>>,
     datagram: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,7 +49,7 @@ pub(in crate::jsonl) struct FindingBody<'a> {
 impl<'a> FindingBody<'a> {
     pub(in crate::jsonl) fn new(rank: u64, finding: &'a Finding, with_frame: bool) -> Self {
         let program = finding.program.as_ref();
-        let first = &finding.first;
+        let (first, detail) = (&finding.first, finding.detail.as_ref());
         Self {
             rank,
             code: finding.topic.name().into(),
@@ -56,7 +59,9 @@ impl<'a> FindingBody<'a> {
             program: program.map(|program| program.name.as_str().into()),
             assumed: program.map(|program| program.assumed),
             text: (&*finding.text).into(),
-            detail: finding.detail.as_deref().map(Into::into),
+            detail: detail.map(|detail| detail.as_str().into()),
+            got: detail.and_then(|detail| detail.got()).map(Into::into),
+            expected: detail.and_then(|detail| detail.expected()).map(Into::into),
             dir: first.dir.map(Word),
             datagram: first.datagram,
             frame: first.frame.filter(|_| with_frame),

@@ -12,6 +12,8 @@ use teetap_proxy::{
 };
 use teetap_wire::{Code, Dir, Note, Notes, Proto, RangeOf, Side};
 
+use crate::Values;
+
 /// A state change of a session. `R` is the form of the reason: text in lines, hex in captures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionBody<R> {
@@ -167,10 +169,14 @@ pub(in crate::jsonl) struct NoteBody {
     place: Cow<'static, str>,
     #[serde(default, skip_serializing_if = "str::is_empty")]
     text: Cow<'static, str>,
-    /// Received and expected values for notes about sequence numbers, acks and pace; likely causes for an invalid
-    /// snapshot. Only in lines.
+    /// The received and expected values, and what else is known; likely causes for an invalid snapshot. Only in lines,
+    /// like the next two fields, which are parts of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    got: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expected: Option<String>,
     /// `proxy` for a note on a message as sent, which a rule or the link changed. Only in lines, like the next field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     side: Option<Cow<'static, str>>,
@@ -181,7 +187,7 @@ pub(in crate::jsonl) struct NoteBody {
 
 impl NoteBody {
     /// Returns a note with the meaning of its code.
-    pub(in crate::jsonl) fn explained(note: &Note, detail: Option<String>) -> Self {
+    pub(in crate::jsonl) fn explained(note: &Note, values: Option<&Values>) -> Self {
         let place = match note.code.place() {
             RangeOf::Datagram => "datagram",
             RangeOf::Payload => "payload",
@@ -191,7 +197,9 @@ impl NoteBody {
             severity: note.code.severity().name().into(),
             place: place.into(),
             text: note.code.text().into(),
-            detail,
+            detail: values.map(ToString::to_string),
+            got: values.and_then(Values::got).map(ToOwned::to_owned),
+            expected: values.and_then(Values::expected).map(ToOwned::to_owned),
             ..Self::plain(note)
         }
     }
@@ -214,6 +222,8 @@ impl NoteBody {
             place: Cow::default(),
             text: Cow::default(),
             detail: None,
+            got: None,
+            expected: None,
             side: None,
             rule: None,
         }

@@ -1,6 +1,8 @@
 //! The received and expected values of notes about acks and ticks.
 
-use std::fmt;
+use std::fmt::{self, Write};
+
+use crate::Values;
 
 /// The values behind a note about a series of inputs or snapshots. All ticks are those of the last message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,45 +61,56 @@ pub enum ContentFact {
     },
 }
 
-impl fmt::Display for ContentFact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ContentFact {
+    /// Adds the received and the expected value, and what proves the fault.
+    pub(crate) fn write(&self, f: &mut Values) -> fmt::Result {
         match self {
-            Self::AckAhead { got, newest, inputs } => write!(
-                f,
-                "got an ack of tick {got}, expected at most {newest}, the newest snapshot: {inputs} such inputs in a row"
-            ),
+            Self::AckAhead { got, newest, inputs } => {
+                f.add_got(format_args!("an ack of tick {got}"))?;
+                f.add_expected(format_args!("at most {newest}"))?;
+                write!(f, ", the newest snapshot: {inputs} such inputs in a row")
+            }
             Self::AckOld {
                 got,
                 newest,
                 snapshots,
-            } => write!(
-                f,
-                "got an ack of tick {got}, expected one near {newest}: it can read {snapshots} newer snapshots, and has acked messages sent after them"
-            ),
-            Self::InputAhead { got, newest, inputs } => write!(
-                f,
-                "got tick {got}, expected little more than {newest}, the newest snapshot: {inputs} such inputs in a row"
-            ),
-            Self::AcksIgnored { acked, snapshots } => write!(
-                f,
-                "got {snapshots} complete snapshots in a row, expected differences: the client has acked tick {acked}"
-            ),
+            } => {
+                f.add_got(format_args!("an ack of tick {got}"))?;
+                f.add_expected(format_args!("one near {newest}"))?;
+                write!(
+                    f,
+                    ": it can read {snapshots} newer snapshots, and has acked messages sent after them"
+                )
+            }
+            Self::InputAhead { got, newest, inputs } => {
+                f.add_got(format_args!("tick {got}"))?;
+                f.add_expected(format_args!("little more than {newest}"))?;
+                write!(f, ", the newest snapshot: {inputs} such inputs in a row")
+            }
+            Self::AcksIgnored { acked, snapshots } => {
+                f.add_got(format_args!("{snapshots} complete snapshots in a row"))?;
+                f.add_expected("differences")?;
+                write!(f, ": the client has acked tick {acked}")
+            }
             Self::TickBack {
                 got,
                 newest,
                 snapshots,
-            } => write!(
-                f,
-                "got tick {got}, expected more than {newest}: {snapshots} older snapshots in a row"
-            ),
+            } => {
+                f.add_got(format_args!("tick {got}"))?;
+                f.add_expected(format_args!("more than {newest}"))?;
+                write!(f, ": {snapshots} older snapshots in a row")
+            }
             Self::PartNever {
                 part,
                 parts,
                 snapshots,
-            } => write!(
-                f,
-                "got {snapshots} snapshots in a row without part {part} of {parts}, expected all parts"
-            ),
+            } => {
+                f.add_got(format_args!(
+                    "{snapshots} snapshots in a row without part {part} of {parts}"
+                ))?;
+                f.add_expected("all parts")
+            }
         }
     }
 }
