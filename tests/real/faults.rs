@@ -67,7 +67,7 @@ const FAULTS: &[Row] = &[
     ("missing-fields", "missing-field", "", "unterminated-text"),
     ("short-input", "missing-field", "", "missing-field"),
     ("always-requests", "resend-needless", "", "resend-needless"),
-    ("wrong-version", "", "", "never-entered"),
+    ("wrong-version", "wrong-version", "", "wrong-version"),
 ];
 
 /// The oddities of the npm client without a fault.

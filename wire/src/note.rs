@@ -201,6 +201,12 @@ codes! {
         "a part of another session: the receiver drops it"
     MapAgain            "map-again"            Warning Payload  [NeedsStream]
         "the same map change under a new number while the client loads the map: the client starts over"
+    OutOfTurn           "out-of-turn"          Warning Payload  [NeedsStream]
+        "a message of a join at a point where the games ignore it, or never send it"
+    WrongVersion        "wrong-version"        Warning Payload  [NeedsStream]
+        "another version of the game: servers of the games close the connection"
+    RconUnauthed        "rcon-unauthed"        Warning Payload  [NeedsStream]
+        "a command of the console without a login: servers of the games ignore it"
     LateReply           "late-reply"           Warning Payload  [Idle NeedsStream]
         "a reply that waited half a second, until its connection was flushed: the receiver waits as long"
     KeepaliveLate       "keepalive-late"       Info    Datagram [OfNetwork NeedsStream]

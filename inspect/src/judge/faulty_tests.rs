@@ -60,7 +60,13 @@ const EXPECTED: &[Row] = &[
     ("ready not vital", "not-vital", "got it not vital", "expected a vital chunk", "the receiver ignores it"),
     ("start info not vital", "not-vital", "got it not vital", "expected a vital chunk", "the receiver ignores it"),
     ("enter game not vital", "not-vital", "got it not vital", "expected a vital chunk", "the receiver ignores it"),
-    ("start info in place of ready", "never-entered", "", "never sent ready", "never entered the game"),
+    ("start info in place of ready", "out-of-turn", "got it before ready", "expected it as the answer to con_ready", "servers of the games ignore it"),
+    ("ready before info", "out-of-turn", "got it before info", "expected it after the client has loaded the map", "servers of the games ignore it|a server of DDNet sends con_ready, but waits for another ready"),
+    ("start info before ready", "out-of-turn", "got it before ready", "expected it as the answer to con_ready", "servers of the games ignore it"),
+    ("start info twice", "out-of-turn", "got a second one", "expected one for each map", "servers of the games keep the first"),
+    ("enter game before ready", "out-of-turn", "got it before ready", "expected it as the answer to sv_ready_to_enter", "servers of the games ignore it"),
+    ("enter game before start info", "out-of-turn", "got it before cl_start_info", "expected it as the answer to sv_ready_to_enter", "servers of the games ignore it"),
+    ("console without a login", "rcon-unauthed", "got it without a login", "expected rcon_auth, and its confirmation, before", "servers of the games ignore it"),
     ("unterminated text", "unterminated-text", "got 7363726970746564", "expected a NUL at the end", "the receiver drops the message"),
     ("fields missing", "missing-field", "got 11 bytes", "expected country", "most receivers drop it"),
     ("text that is not UTF-8", "invalid-utf8", "got 7363ff6970746564", "expected UTF-8", "DDNet since 18.0 drops the message"),
@@ -81,7 +87,7 @@ const EXPECTED: &[Row] = &[
     ("magic almost right", "unexpected-bytes", "got \"TKEM\"", "expected \"TKEN\"", "the receiver assumes another version"),
     ("token request without padding", "short-token-request", "sent 12 bytes", "519 bytes or more", "servers answer only requests of"),
     ("request for a resend in every datagram", "resend-needless", "got ", "expected at most ", "the receiver answers each with all unacked chunks"),
-    ("wrong version", "never-entered", "client '0.5 abcdef'", "Server is running '0.", "never entered the game: wrong version"),
+    ("wrong version", "wrong-version", "got \"0.5 abcdef\"", "expected \"0.6 626fce9a778df4d4\"|expected \"0.7 802f1be60a05665f\"", "servers of the games close the connection"),
 ];
 
 /// Returns the findings of a session, and the last message of the join that the server received.

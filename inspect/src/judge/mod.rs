@@ -32,6 +32,8 @@ mod entries_tests;
 mod faulty_tests;
 mod finding;
 mod finding_code;
+#[cfg(test)]
+mod habit_tests;
 mod known;
 mod live;
 #[cfg(test)]

@@ -46,6 +46,24 @@ impl Streams {
         let (own, _) = self.stream_mut(session).both(dir);
         own.acks.is_shifted = true;
         own.acks.forwarded(seq);
+        self.stream_mut(session).turns = None;
+    }
+
+    /// Records a chunk that is not vital.
+    fn chunk_without_number(&mut self, seen: &Seen<'_>, piece: &DecidedChunk<'_>, found: &mut NoteSink<'_>) {
+        let may_note = !self.is_partial;
+        if let Some(stream) = self.sessions.get_mut(seen.session.0)
+            && may_note
+            && !stream.is_over
+            && !stream.is_void
+            && piece.action.is_some_and(|action| action != Action::Refuse)
+        {
+            match piece.known.and_then(|known| known.def.odd_vitality(false)) {
+                // Other programs than the games may accept the message.
+                Some(_) => stream.turns = None,
+                None => stream.note_turn(seen, piece, found),
+            }
+        }
     }
 
     /// Records a chunk of the current datagram.
@@ -56,6 +74,7 @@ impl Streams {
         found: &mut NoteSink<'_>,
     ) -> ChunkOrder {
         let Some(seq) = piece.chunk.header.vital else {
+            self.chunk_without_number(seen, piece, found);
             return ChunkOrder::default();
         };
         self.stream_mut(seen.session);
@@ -120,6 +139,9 @@ impl Streams {
             let is_strange = expected.is_some() || matches!(likeness, Likeness::Other { .. });
             if is_strange {
                 note_foreign_message(past, stream, seen, piece, found_order, found);
+            }
+            if is_first && order == Order::Next {
+                stream.note_turn(seen, piece, found);
             }
             if is_first {
                 stream.note_answer(seen, piece, found);

@@ -15,6 +15,7 @@ use super::{
     inflate::NotInflating,
     own::{Repeated, Unrepeated},
     surplus::Amplified,
+    turn::OutOfTurn,
     words::{Numbered, Requests, Seconds},
 };
 use crate::{
@@ -214,6 +215,8 @@ pub enum Fact {
     OtherFields(OtherFields),
     /// The acks or ticks of a series of inputs or snapshots are odd.
     Content(ContentFact),
+    /// A message of a join is out of turn.
+    OutOfTurn(OutOfTurn),
     /// The framing of a datagram is odd. Has no values, because the bytes of the datagram show them.
     Form,
     /// A reordered datagram has an older ack.
@@ -377,6 +380,7 @@ impl Fact {
             Self::Content(content) => content.write(f),
             Self::OtherId(other) => other.write(f),
             Self::OtherFields(other) => other.write(f),
+            Self::OutOfTurn(turn) => turn.write(f),
             _ => self.write_amount(f),
         }
     }

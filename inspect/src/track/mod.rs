@@ -31,6 +31,7 @@
 //! | `pace.rs` | silences and late replies |
 //! | `past.rs` | closed sessions |
 //! | `content/` | the acks and ticks of inputs and snapshots |
+//! | `turn.rs` | messages of a join that are out of turn |
 //! | `recorded/` | tokens and acks in captures of other programs, which the session core did not check |
 //! | `look.rs` | the analysis of a datagram |
 //! | `chunk.rs` | the analysis of a chunk |
@@ -57,6 +58,7 @@ mod silence;
 mod surplus;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod words;
 
 use std::net::IpAddr;
@@ -73,6 +75,7 @@ pub use content::ContentFact;
 pub use detail::{Consequence, Detail, Fact, ForeignPart};
 pub use inflate::NotInflating;
 pub use own::{Repeated, Unrepeated};
+pub use turn::OutOfTurn;
 
 use acks::Acks;
 use content::Contents;
@@ -86,6 +89,7 @@ use past::Past;
 use shown::OwedReplies;
 use silence::{Silence, sent_by};
 use surplus::{Browsers, Unproven};
+use turn::JoinTurns;
 
 /// The streams of all sessions.
 #[derive(Debug, Default)]
@@ -132,6 +136,8 @@ struct Stream {
     /// drops messages that it receives before ACCEPT (DDNet 16.4 and 20.1, network_server.cpp, `Recv` and
     /// `OnPreConnMsg`).
     awaits_accept: bool,
+    /// How far the client has joined; `None` if that is not known for certain.
+    turns: Option<JoinTurns>,
 }
 
 /// The state of one direction.
@@ -270,6 +276,7 @@ impl Streams {
                     client,
                     ways: PerDir::from_fn(|_| way()),
                     awaits_accept: true,
+                    turns: Some(JoinTurns::default()),
                     ..Stream::default()
                 };
             }
@@ -349,6 +356,7 @@ impl Stream {
     fn gap(&mut self) {
         self.awaits_accept = false;
         self.contents.restart();
+        self.turns = None;
         for way in self.ways.iter_mut() {
             *way = DirectionState {
                 token: way.token,

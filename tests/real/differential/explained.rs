@@ -45,7 +45,10 @@ const NAMED: &[(&str, &[&str])] = &[
     ("Keepalive instead of Info", &["never-online", "never-entered"]),
     ("Info alone", &["opens-nothing"]),
     ("Info first", &["opens-nothing"]),
-    ("of a wrong version", &["never-entered", "never-online"]),
+    (
+        "of a wrong version",
+        &["wrong-version", "never-entered", "never-online"],
+    ),
     ("Ready missing", &["never-entered"]),
     ("StartInfo missing", &["never-entered"]),
     ("Ready without token", &["missing-token", "wrong-token"]),
@@ -135,7 +138,7 @@ const NAMED: &[(&str, &[&str])] = &[
     ("the client acks nothing", &["ack-stuck", "ack-behind"]),
     ("for ever", &["resend-needless", "resend-acked", "resend-storm"]),
     ("EnterGame missing", &["never-entered"]),
-    ("StartInfo right after Info", &["never-entered"]),
+    ("StartInfo right after Info", &["out-of-turn", "never-entered"]),
     (
         "StartInfo with five of six parts of the skin",
         &["missing-field", "unterminated-text"],

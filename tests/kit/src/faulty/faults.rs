@@ -242,6 +242,46 @@ pub const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "ready before info",
+        ALL,
+        Act::Message(Step::Info, |variant, info| {
+            vec![(true, game::message(variant, Step::Ready, 0)), (true, info)]
+        }),
+    ),
+    fault(
+        "start info before ready",
+        ALL,
+        Act::Message(Step::Ready, |variant, ready| {
+            vec![(true, game::message(variant, Step::StartInfo, 0)), (true, ready)]
+        }),
+    ),
+    fault(
+        "start info twice",
+        ALL,
+        Act::Message(Step::StartInfo, |_, info| {
+            vec![(true, info.clone()), (true, info)]
+        }),
+    ),
+    fault(
+        "enter game before ready",
+        ALL,
+        Act::Message(Step::Ready, |variant, ready| {
+            vec![(true, game::message(variant, Step::EnterGame, 0)), (true, ready)]
+        }),
+    ),
+    fault(
+        "enter game before start info",
+        ALL,
+        Act::Message(Step::StartInfo, |variant, info| {
+            vec![(true, game::message(variant, Step::EnterGame, 0)), (true, info)]
+        }),
+    ),
+    fault(
+        "console without a login",
+        ALL,
+        Act::Message(Step::Say, |variant, _| vec![(true, game::rcon_command(variant))]),
+    ),
+    fault(
         "unterminated text",
         ALL,
         Act::Message(Step::StartInfo, |variant, _| {

@@ -59,6 +59,14 @@ pub(super) fn id_of(variant: Variant, step: Step) -> i32 {
     }
 }
 
+/// Returns a command of the remote console.
+pub(super) fn rcon_command(variant: Variant) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_int(&mut out, id(variant, 17, 21, true));
+    out.extend(b"status\0");
+    out
+}
+
 /// Returns the version of the network code that the server has and expects of its clients.
 fn version(variant: Variant) -> &'static str {
     if variant.is_seven() {

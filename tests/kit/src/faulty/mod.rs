@@ -7,6 +7,7 @@
 mod content;
 mod faults;
 mod game;
+mod habit;
 mod live;
 mod server;
 mod through;
@@ -18,6 +19,7 @@ pub use crate::link::SECOND;
 pub use content::{CONTENT_FAULTS, SERVER_FAULTS, ServerAct, ServerFault};
 pub use faults::{Act, FAULTS, Fault, Sent};
 pub use game::{Step, message};
+pub use habit::Habit;
 pub use live::{join, serve};
 pub use server::Scripted;
 pub use through::{Through, through};
@@ -72,6 +74,8 @@ pub struct Setting {
     pub items: Option<i32>,
     /// A fault in the contents of what the server sends.
     pub server_act: Option<ServerAct>,
+    /// How the server differs from the games.
+    pub habit: Habit,
 }
 
 impl Setting {
@@ -94,6 +98,7 @@ impl Setting {
             packing: Packing::Clear,
             items: None,
             server_act: None,
+            habit: Habit::None,
         }
     }
 }
@@ -169,13 +174,16 @@ fn server(setting: &Setting) -> server::Scripted {
         flaw_of_server,
         items,
         server_act,
+        habit,
         ..
     } = *setting;
     let mut policy = Policy::default();
     policy.options.packing = packing;
     policy.options.flaw = flaw_of_server;
     let server = Server::new(variant, policy, 2 * seed + 2);
-    server::Scripted::new(variant, server, setting.talks).with_contents(items, server_act)
+    server::Scripted::new(variant, server, setting.talks)
+        .with_contents(items, server_act)
+        .with_habit(habit)
 }
 
 /// One direction: the hop before the recording place, and the hop after it.

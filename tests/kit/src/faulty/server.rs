@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::{
-    EVERY, TALK_EVERY,
+    EVERY, Habit, TALK_EVERY,
     content::ServerAct,
     game::{self, Step},
     world::World,
@@ -28,6 +28,7 @@ pub struct Scripted {
     /// The number of items in snapshots besides the player; `None` if snapshots are empty.
     items: Option<i32>,
     act: Option<ServerAct>,
+    habit: Habit,
     courses: BTreeMap<SocketAddr, Course>,
 }
 
@@ -39,6 +40,8 @@ struct Course {
     /// The number of completed steps of the join.
     done: usize,
     tick: i32,
+    /// Number of snapshots sent.
+    sent: u64,
     next_snapshot: u64,
     next_talk: u64,
     world: World,
@@ -55,6 +58,7 @@ impl Scripted {
             talks,
             items: None,
             act: None,
+            habit: Habit::None,
             courses: BTreeMap::new(),
         }
     }
@@ -62,6 +66,12 @@ impl Scripted {
     /// Sends snapshots with this number of items besides the player, and with a fault in its contents.
     pub(super) fn with_contents(self, items: Option<i32>, act: Option<ServerAct>) -> Self {
         Self { items, act, ..self }
+    }
+
+    /// Gives the server a habit.
+    #[must_use]
+    pub fn with_habit(self, habit: Habit) -> Self {
+        Self { habit, ..self }
     }
 
     /// Handles a datagram of a client.
@@ -86,7 +96,7 @@ impl Scripted {
             self.courses.insert(from, course);
         }
         if let Some(course) = self.courses.get_mut(&from) {
-            course.go_on(self.variant, peer, now);
+            course.go_on(self.variant, self.habit, peer, now);
         }
     }
 
@@ -94,15 +104,21 @@ impl Scripted {
     pub fn update(&mut self, now: u64) {
         self.server.update(now);
         for (client, course) in &mut self.courses {
-            if course.done == JOIN.len()
+            if course.is_served(self.habit)
                 && course.next_snapshot <= now
                 && let Some(peer) = self.server.peer_mut(*client)
             {
                 course.next_snapshot = now + EVERY;
+                let before = course.tick;
                 course.tick += 2;
-                let messages = match self.items {
-                    Some(items) => course.world.snapshot(self.variant, course.tick, items, self.act),
-                    None => vec![game::snapshot(self.variant, course.tick)],
+                let odd = self
+                    .habit
+                    .snapshot(self.variant, course.tick, before, course.sent);
+                course.sent += 1;
+                let messages = match (odd, self.items) {
+                    (Some(odd), _) => vec![odd],
+                    (None, Some(items)) => course.world.snapshot(self.variant, course.tick, items, self.act),
+                    (None, None) => vec![game::snapshot(self.variant, course.tick)],
                 };
                 for message in messages {
                     peer.send_nonvital(&message, now);
@@ -130,8 +146,13 @@ impl Scripted {
 }
 
 impl Course {
+    /// Returns true if the client is sent snapshots.
+    fn is_served(&self, habit: Habit) -> bool {
+        self.done == JOIN.len() || habit == Habit::EarlySnapshots && self.done > 0
+    }
+
     /// Handles the messages that are new.
-    fn go_on(&mut self, variant: Variant, peer: &mut Peer, now: u64) {
+    fn go_on(&mut self, variant: Variant, habit: Habit, peer: &mut Peer, now: u64) {
         let new: Vec<Delivered> = peer.delivered.iter().skip(self.seen).cloned().collect();
         self.seen += new.len();
         for message in new {
@@ -140,6 +161,15 @@ impl Course {
             }
             let wanted = JOIN.get(self.done).copied();
             let id = int(&message.data).map(|(id, _)| id);
+            if habit == Habit::Lenient {
+                let mut steps = JOIN.into_iter().zip(1..);
+                let found = steps.find(|(step, _)| id == Some(game::id_of(variant, *step)));
+                if let Some((step, done)) = found {
+                    self.done = self.done.max(done);
+                    answer(variant, step, peer, now);
+                }
+                continue;
+            }
             let is_wanted = |step: &Step| id == Some(game::id_of(variant, *step)) && message.vital;
             let Some(step) = wanted.filter(is_wanted) else {
                 continue;
@@ -153,7 +183,14 @@ impl Course {
                 return peer.close(&reason, now);
             }
             self.done += 1;
-            answer(variant, step, peer, now);
+            match (habit, step) {
+                (Habit::EarlyReady, Step::Info) => {
+                    answer(variant, step, peer, now);
+                    answer(variant, Step::Ready, peer, now);
+                }
+                (Habit::EarlyReady, Step::Ready) => {}
+                _ => answer(variant, step, peer, now),
+            }
         }
     }
 }
