@@ -127,7 +127,7 @@ fn an_oddity_is_listed_once_for_a_peer_with_the_first_place_and_what_was_expecte
         emoticon
             .detail
             .as_ref()
-            .is_some_and(|detail| detail.got() == Some("128") && detail.expected() == Some("-1 to 127")),
+            .is_some_and(|detail| detail.got() == Some("128") && detail.expected() == Some("0 to 63")),
         "{emoticon}"
     );
     assert_eq!(run.codes()[0], "ack-ahead");

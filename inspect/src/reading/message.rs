@@ -207,6 +207,7 @@ impl CompletedSnapshot {
         let codes = [
             Code::SnapBadCrc,
             Code::SnapNoBase,
+            Code::UnexpectedBytes,
             Code::SnapTruncated,
             Code::SnapBadItem,
             Code::SnapItemResized,

@@ -93,6 +93,9 @@ impl Streams {
             if stream.is_void {
                 let (own, _) = stream.both(seen.datagram.dir);
                 own.numbers.may_have(seq);
+                if seen.datagram.leg.is_none() {
+                    stream.turns = None;
+                }
             }
             // The receiver does not accept this copy, so the sender will retransmit the message.
             let is_first = Some(false).filter(|_| stream.is_void && piece.action.is_some());
@@ -140,7 +143,10 @@ impl Streams {
             if is_strange {
                 note_foreign_message(past, stream, seen, piece, found_order, found);
             }
-            if is_first && order == Order::Next {
+            if expected.is_some() {
+                // The network may deliver the message in order.
+                stream.turns = None;
+            } else if is_first {
                 stream.note_turn(seen, piece, found);
             }
             if is_first {

@@ -12,7 +12,7 @@ use std::fmt;
 
 use teetap_proxy::session::Action;
 use teetap_wire::{
-    Code, Dir, Property, Proto, Seq,
+    Code, Dir, Property, Proto,
     def::{Decoded, Registry},
     printable,
     receiver::SNAPSHOTS,
@@ -41,8 +41,10 @@ const SHOWN: usize = 40;
 pub(super) struct JoinTurns {
     /// True once the client has sent its `info`, after which the server accepts a `ready`.
     has_info: bool,
-    /// Number of the last `map_change`; `None` before the first one.
-    map: Option<Seq>,
+    /// True once the server has changed the map after the first one. Then messages about the map before may follow.
+    has_changed_map: bool,
+    /// True once the server has named a map.
+    has_map: bool,
     /// True once the server has accepted a `ready` for this map.
     is_ready: bool,
     /// True once the server has accepted a start info for this map.
@@ -121,7 +123,7 @@ impl Stream {
                 self.turns = None;
                 return;
             }
-            Dir::S2c => turns.server_sent(piece.chunk.header.vital, name, body),
+            Dir::S2c => turns.server_sent(name, body),
         };
         if let Some(what) = what {
             let is_ddnet = seen.to_ddnet || seen.datagram.proto == Proto::Ddnet;
@@ -145,9 +147,6 @@ impl Stream {
 impl JoinTurns {
     /// Records a message of the client. Returns how it is out of turn, if it is.
     fn client_sent(&mut self, seen: &Seen<'_>, name: &str, data: &[u8], body: &[u8]) -> Option<Turn> {
-        let ack = seen.packet.header.ack;
-        // A message that crossed a `map_change` is about the map before.
-        let crossed = self.map.is_some_and(|map| ack.is_behind(map));
         match name {
             "info" => {
                 self.has_info = true;
@@ -162,11 +161,11 @@ impl JoinTurns {
                 self.is_ready |= self.has_info;
                 return (!self.has_info).then_some(Turn::Ready);
             }
-            _ if crossed => return None,
             _ => {}
         }
+        let is_first_map = !self.has_changed_map;
         match name {
-            "cl_start_info" if !self.is_ready => Some(Turn::StartInfo),
+            "cl_start_info" if !self.is_ready => is_first_map.then_some(Turn::StartInfo),
             "cl_start_info" if self.has_start_info => Some(Turn::StartInfoAgain),
             "cl_start_info" => {
                 self.has_start_info = is_readable(seen, data);
@@ -175,6 +174,7 @@ impl JoinTurns {
             "enter_game" => {
                 self.has_asked = true;
                 match (self.is_ready, self.has_start_info) {
+                    _ if !is_first_map => None,
                     (false, _) => Some(Turn::EnterGame("ready")),
                     (true, false) => Some(Turn::EnterGame("cl_start_info")),
                     (true, true) => None,
@@ -185,10 +185,11 @@ impl JoinTurns {
     }
 
     /// Records a message of the server. Returns how it is out of turn, if it is.
-    fn server_sent(&mut self, number: Option<Seq>, name: &str, body: &[u8]) -> Option<Turn> {
+    fn server_sent(&mut self, name: &str, body: &[u8]) -> Option<Turn> {
         match name {
             "map_change" => {
-                (self.map, self.is_ready, self.has_start_info) = (number, false, false);
+                self.has_changed_map |= std::mem::replace(&mut self.has_map, true);
+                (self.is_ready, self.has_start_info) = (false, false);
             }
             "con_ready" => {
                 self.is_ready = true;

@@ -43,7 +43,7 @@ impl Habit {
         } else {
             &[500, 600, 2, 1]
         };
-        let items: [Item; 2] = [(4, 7, pickup), (5, 1, &[1000, 2000, 1])];
+        let items: [Item; 2] = [(4, 40, pickup), (5, 41, &[1000, 2000, 1])];
         let is_delta = self == Self::TickAsDifference && number > 0;
         let (data, delta_tick) = match is_delta {
             true => (vec![0, 0, 0], before),
