@@ -51,7 +51,7 @@ pub(super) struct JoinTurns {
     has_start_info: bool,
     /// True once the client has sent a `ready`, for any map.
     has_sent_ready: bool,
-    /// True once the client has asked to enter the game, for any map.
+    /// True once the client has sent `enter_game`, for any map.
     has_asked: bool,
     /// True while the client is logged in to the console.
     is_authed: bool,
@@ -171,6 +171,8 @@ impl JoinTurns {
                 self.has_start_info = is_readable(seen, data);
                 None
             }
+            // A client of DDNet asks for the map of 0.7 under this id, with the number of the part after it.
+            "enter_game" if !body.is_empty() => None,
             "enter_game" => {
                 self.has_asked = true;
                 match (self.is_ready, self.has_start_info) {
