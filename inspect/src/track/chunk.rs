@@ -141,15 +141,11 @@ impl Streams {
             stream.note_order(seen, piece, found_order, likeness, found);
             let is_strange = expected.is_some() || matches!(likeness, Likeness::Other { .. });
             if is_strange {
+                stream.turns = None;
                 note_foreign_message(past, stream, seen, piece, found_order, found);
             }
-            if expected.is_some() {
-                // The network may deliver the message in order.
-                stream.turns = None;
-            } else if is_first {
-                stream.note_turn(seen, piece, found);
-            }
             if is_first {
+                stream.note_turn(seen, piece, found);
                 stream.note_answer(seen, piece, found);
             } else {
                 stream.forget_question(seen, piece);

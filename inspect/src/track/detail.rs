@@ -13,9 +13,9 @@ use teetap_wire::{
 use super::{
     content::ContentFact,
     inflate::NotInflating,
+    out_of_turn::OutOfTurn,
     own::{Repeated, Unrepeated},
     surplus::Amplified,
-    turn::OutOfTurn,
     words::{Numbered, Requests, Seconds},
 };
 use crate::{

@@ -31,7 +31,7 @@
 //! | `pace.rs` | silences and late replies |
 //! | `past.rs` | closed sessions |
 //! | `content/` | the acks and ticks of inputs and snapshots |
-//! | `turn.rs` | messages of a join that are out of turn |
+//! | `turn.rs`, `out_of_turn.rs` | messages of a join that are out of turn |
 //! | `recorded/` | tokens and acks in captures of other programs, which the session core did not check |
 //! | `look.rs` | the analysis of a datagram |
 //! | `chunk.rs` | the analysis of a chunk |
@@ -49,6 +49,7 @@ mod leg;
 mod look;
 mod needless;
 mod numbers;
+mod out_of_turn;
 mod own;
 mod pace;
 mod past;
@@ -74,8 +75,8 @@ pub(crate) use chunk::{ChunkOrder, DecidedChunk};
 pub use content::ContentFact;
 pub use detail::{Consequence, Detail, Fact, ForeignPart};
 pub use inflate::NotInflating;
+pub use out_of_turn::OutOfTurn;
 pub use own::{Repeated, Unrepeated};
-pub use turn::OutOfTurn;
 
 use acks::Acks;
 use content::Contents;

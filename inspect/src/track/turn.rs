@@ -8,11 +8,9 @@
 //! `engine/server/server.cpp`, `CGameContext::OnMessage` in `game/server/gamecontext.cpp` (DDNet:
 //! `OnStartInfoNetMessage`), `CClient::ProcessServerPacket` in `engine/client/client.cpp`.
 
-use std::fmt;
-
 use teetap_proxy::session::Action;
 use teetap_wire::{
-    Code, Dir, Property, Proto,
+    Dir, Property, Proto,
     def::{Decoded, Registry},
     printable,
     receiver::SNAPSHOTS,
@@ -22,8 +20,8 @@ use teetap_wire::{
 use super::{
     Fact, NoteSink, Seen, Stream,
     chunk::{DecidedChunk, of_chunk},
+    out_of_turn::{OutOfTurn, Turn},
 };
-use crate::Values;
 
 /// The version of the game in `info` (`GAME_NETVERSION` in `game/version.h`).
 const SIX: &str = "0.6 626fce9a778df4d4";
@@ -55,45 +53,6 @@ pub(super) struct JoinTurns {
     has_asked: bool,
     /// True while the client is logged in to the console.
     is_authed: bool,
-}
-
-/// A message that is out of turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutOfTurn {
-    pub(super) what: Turn,
-    /// True if the receiver is DDNet.
-    pub(super) is_ddnet: bool,
-}
-
-/// How a message is out of turn.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
-    /// A `ready` before `info`.
-    Ready,
-    /// A start info before `ready`.
-    StartInfo,
-    /// Another start info for the same map.
-    StartInfoAgain,
-    /// An `enter_game` before the named message.
-    EnterGame(&'static str),
-    /// A `con_ready` before `ready`.
-    ConReady,
-    /// A snapshot before `enter_game`.
-    Snapshot,
-    /// A command of the console without a login.
-    RconCommand,
-    /// Another version of the game.
-    Version { got: String, expected: &'static str },
-}
-
-impl Turn {
-    const fn code(&self) -> Code {
-        match self {
-            Self::RconCommand => Code::RconUnauthed,
-            Self::Version { .. } => Code::WrongVersion,
-            _ => Code::OutOfTurn,
-        }
-    }
 }
 
 impl Stream {
@@ -246,42 +205,4 @@ fn is_readable(seen: &Seen<'_>, data: &[u8]) -> bool {
             .notes()
             .iter()
             .all(|note| !note.code.has(Property::DropsMessage))
-}
-
-impl OutOfTurn {
-    /// Writes the received and the expected value, and what the games do.
-    pub(super) fn write(&self, f: &mut Values) -> fmt::Result {
-        let Self { what, is_ddnet } = self;
-        let (got, expected) = match what {
-            Turn::Ready => ("it before info", "it after the client has loaded the map"),
-            Turn::StartInfo => ("it before ready", "it as the answer to con_ready"),
-            Turn::StartInfoAgain => ("a second one", "one for each map"),
-            Turn::EnterGame("ready") => ("it before ready", "it as the answer to sv_ready_to_enter"),
-            Turn::EnterGame(_) => ("it before cl_start_info", "it as the answer to sv_ready_to_enter"),
-            Turn::ConReady => ("it before ready", "it as the answer to ready"),
-            Turn::Snapshot => ("it before enter_game", "none before enter_game"),
-            Turn::RconCommand => ("it without a login", "rcon_auth, and its confirmation, before"),
-            Turn::Version { got, expected } => {
-                f.add_got(format_args!("\"{got}\""))?;
-                f.add_expected(format_args!("\"{expected}\""))?;
-                return fmt::Write::write_str(f, "; servers of the games close the connection");
-            }
-        };
-        f.add_got(got)?;
-        f.add_expected(expected)?;
-        let then = match (what, is_ddnet) {
-            (Turn::Ready, true) => "a server of DDNet sends con_ready, but waits for another ready",
-            (Turn::ConReady, true) => "a client of DDNet ignores it until the map is loaded",
-            (Turn::ConReady, false) => "a client of Teeworlds begins without the map",
-            (Turn::Snapshot, true) => {
-                "servers of the games send none before; a client of DDNet ignores them until the map is loaded"
-            }
-            (Turn::Snapshot, false) => {
-                "servers of the games send none before; a client of Teeworlds is in the game with the second"
-            }
-            (Turn::StartInfoAgain, _) => "servers of the games keep the first",
-            _ => "servers of the games ignore it",
-        };
-        fmt::Write::write_fmt(f, format_args!("; {then}"))
-    }
 }
