@@ -74,6 +74,11 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
     ),
     (
         "diff",
+        "teetap diff mine.pcapng ref:ddnet-16.4",
+        "Compare the join and the game of a client with DDNet's",
+    ),
+    (
+        "diff",
         "teetap diff run.pcapng",
         "Compare the two legs of a run: what rules changed",
     ),

@@ -192,11 +192,12 @@ pub(crate) struct DiffOptions {
     #[command(flatten)]
     pub(crate) contents: Contents,
 
-    /// A recording: FILE, FILE#SESSION, and @client or @server for one leg
+    /// A recording: FILE, FILE#SESSION, @client or @server for one leg, or ref:NAME
     ///
     /// Whatever `open` reads; - is stdin. The session is the first one that is online if no number is given. A leg of a recording
     /// of teetap has the messages as they were on that side of the proxy; without a leg, the messages are compared as the
-    /// peers sent them.
+    /// peers sent them. A reference is a built-in recording of a join: ref:ddnet-16.4, ref:ddnet-20.1, ref:teeworlds-0.6.5,
+    /// ref:teeworlds-0.7.5, and ref:ddnet-16.4-0.7, a client of 0.7 on DDNet's server.
     #[arg(value_name = "A")]
     pub(crate) a: String,
 

@@ -1,6 +1,6 @@
 //! `teetap diff` on captures and on recordings of the demo.
 
-use std::fs;
+use std::{collections::BTreeSet, fs, path::Path};
 
 use teetap_kit::binary;
 
@@ -103,6 +103,151 @@ fn the_legs_of_a_run_are_alike_but_for_the_rules() {
     ];
     let (text, _) = run(&ignored, 0);
     assert!(text.starts_with("the same: "), "{text}");
+}
+
+/// Rules that change, drop, delay and make messages, some of which have the text of others.
+const RULES: [&str; 8] = [
+    "-r",
+    "motd: set sv_motd.message = \"changed\" when sv_motd",
+    "-r",
+    "quiet: drop when sv_chat",
+    "-r",
+    "slow: delay 200ms when sv_emoticon",
+    "-r",
+    "greet: inject s2c sv_broadcast{message: \"hello\"} when enter_game once",
+];
+
+#[test]
+fn an_edit_is_one_difference_with_the_name_of_its_rule() {
+    let (_folder, path) = demo(&RULES, 0);
+    let (stdout, _) = run(&["diff", &path, "--json"], 1);
+    let lines = binary::objects(&stdout);
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in lines.iter().filter(|line| line["event"] == "difference") {
+        let rules = line["rules"].as_array().unwrap();
+        let rules: Vec<&str> = rules.iter().filter_map(|rule| rule.as_str()).collect();
+        let word = |name: &str| line[name].as_str().unwrap_or_default().to_owned();
+        found.push((format!("{} {}", word("kind"), word("name")), rules.join("; ")));
+    }
+    let of = |name: &str| -> BTreeSet<&str> {
+        let found = found.iter().filter(|(what, _)| what == name);
+        found.map(|(_, rules)| rules.as_str()).collect()
+    };
+    assert_eq!(of("changed sv_motd"), BTreeSet::from(["motd"]), "{stdout}");
+    assert_eq!(of("only_b sv_chat"), BTreeSet::from(["quiet"]), "{stdout}");
+    assert_eq!(of("only_a sv_broadcast"), BTreeSet::from(["greet"]), "{stdout}");
+    // Every difference is the effect of a rule.
+    assert!(found.iter().all(|(_, rules)| !rules.is_empty()), "{stdout}");
+    let (text, _) = run(&["diff", &path], 1);
+    assert!(
+        text.contains(" sv_motd (motd)  message: \"changed\" | "),
+        "{text}"
+    );
+}
+
+#[test]
+fn two_protocols_and_the_end_of_a_side_are_said() {
+    let (text, _) = run(&["diff", &capture("tw07-session"), &capture("dd-session")], 1);
+    assert!(
+        text.starts_with("two protocols: A speaks 0.7, B speaks ddnet\n"),
+        "{text}"
+    );
+    assert!(text.contains("skin_part_names[0-5]: \"standard\", "), "{text}");
+    let path = capture("dd-session");
+    let whole = fs::read(&path).unwrap();
+    let (_folder, file) = binary::place("cut.pcap");
+    // The first packets of the capture, as in `references/`.
+    let cut = include_bytes!("../../references/ddnet-16.4.pcap");
+    assert!(whole.starts_with(cut));
+    fs::write(&file, cut).unwrap();
+    let (text, _) = run(&["diff", file.to_str().unwrap(), &path], 1);
+    assert!(!text.contains("two protocols"), "{text}");
+    assert!(text.contains("\n  A sends only input"), "{text}");
+    assert!(text.contains("\n+ 10 more: cl_say ×2 … close\n"), "{text}");
+    let (lines, _) = run(&["diff", file.to_str().unwrap(), &path, "--json"], 1);
+    let lines = binary::objects(&lines);
+    let stops = lines.last().unwrap()["stops"].as_array().unwrap().clone();
+    let sides: Vec<_> = stops.iter().map(|stop| (&stop["side"], &stop["dir"])).collect();
+    assert_eq!(
+        sides,
+        [(&"a".into(), &"c2s".into()), (&"a".into(), &"s2c".into())]
+    );
+}
+
+#[test]
+fn a_reference_is_the_start_of_a_capture_and_compared_up_to_the_join() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for (name, of, client) in [
+        ("ddnet-16.4", "dd-session", "ddnet"),
+        ("ddnet-20.1", "ddh20-to-dd20", "ddnet"),
+        ("teeworlds-0.6.5", "tw06-session", "0.6.5"),
+        ("teeworlds-0.7.5", "tw07-session", "0.7"),
+        ("ddnet-16.4-0.7", "sixup-session", "0.7"),
+    ] {
+        let cut = fs::read(root.join(format!("references/{name}.pcap"))).unwrap();
+        assert!(cut.len() < 20 << 10, "{name}: {} bytes", cut.len());
+        assert!(fs::read(capture(of)).unwrap().starts_with(&cut), "{name}");
+        let reference = format!("ref:{name}");
+        let (text, _) = run(&["diff", &capture(of), &reference], 0);
+        assert!(text.starts_with("the same: "), "{text}");
+        let (lines, _) = run(&["diff", &capture(of), &reference, "--json"], 0);
+        let lines = binary::objects(&lines);
+        assert_eq!(lines[0]["b"]["proto"], client, "{name}");
+        assert_eq!(lines[0]["b"]["file"], reference.as_str());
+    }
+    let folder = fs::read_dir(root.join("references")).unwrap();
+    assert_eq!(folder.count(), 5);
+    let (text, _) = run(&["diff", &capture("npm-to-dd16"), "ref:ddnet-16.4"], 1);
+    assert!(text.contains("messages are compared up to enter_game"), "{text}");
+    assert!(!text.contains("cl_say"), "{text}");
+    let (text, _) = run(&["diff", &capture("tw07-session"), "ref:ddnet-16.4"], 1);
+    assert!(
+        text.contains("a reference of the same protocol: ref:teeworlds-0.7.5\n"),
+        "{text}"
+    );
+    refused(
+        &["diff", &capture("dd-session"), "ref:ddnet-16"],
+        2,
+        "unknown reference 'ddnet-16'; did you mean 'ddnet-16.4'?; known: ddnet-16.4, ",
+    );
+    refused(&["diff", "ref:ddnet-16.4"], 2, "a reference has one leg");
+}
+
+#[test]
+fn games_are_compared_by_statistics() {
+    let (text, _) = run(
+        &["diff", &capture("npm-to-dd16"), &capture("dd-session"), "-v"],
+        1,
+    );
+    for name in [
+        "input.rate",
+        "input.lead",
+        "input.ack_age",
+        "snap.rate",
+        "bytes.s2c",
+    ] {
+        assert!(text.contains(&format!(" {name} (")), "{name}: {text}");
+    }
+    let (lines, _) = run(
+        &["diff", &capture("npm-to-dd16"), &capture("dd-session"), "--json"],
+        1,
+    );
+    let lines = binary::objects(&lines);
+    let statistics = lines.iter().filter(|line| line["event"] == "diff_statistic");
+    assert!(statistics.clone().count() > 8, "{lines:?}");
+    let rate = statistics
+        .clone()
+        .find(|line| line["name"] == "snap.rate")
+        .unwrap();
+    assert!(
+        rate["a"]
+            .as_f64()
+            .is_some_and(|rate| (10.0..60.0).contains(&rate)),
+        "{rate}"
+    );
+    // Statistics of one game on two legs say nothing.
+    let (text, _) = run(&["diff", &capture("dd-session"), &capture("dd-session"), "-v"], 0);
+    assert!(!text.contains("statistics"), "{text}");
 }
 
 #[test]

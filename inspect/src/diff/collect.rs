@@ -6,16 +6,16 @@ use std::{
 };
 
 use teetap_proxy::session::{Datagram, Event, EventKind, Origin, SessionId, State, Time};
-use teetap_rules::Filter;
 use teetap_wire::{
     Dir, PerDir,
-    def::{Frequency, Registry, Secrets},
+    def::{Frequency, Registry},
     snap::Fate,
 };
 
 use super::{
     entry::{ComparedMessage, fields},
-    ignore::Ignore,
+    lineage::{Lineage, Lineages, OfDatagram},
+    options::{NoSide, Options},
     order::Order,
     side::{Input, Side, TimedSnapshot},
     view::View,
@@ -34,55 +34,14 @@ const NAMED: usize = 8;
 /// The token exchange of 0.7, which precedes the session, or is sent on the server leg within it.
 const TOKEN: &str = "token";
 
+/// The last message of a join.
+const ENTER_GAME: &str = "enter_game";
+
 /// The name under which messages of snapshots are counted.
 pub(super) const SNAPSHOTS: &str = "snap";
 
 /// Names of the messages counted as [`SNAPSHOTS`].
 const SNAPSHOT_FORMS: &[&str] = &["snap", "snap_single", "snap_empty", "snap_small"];
-
-/// Selects the messages of a recording to compare.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// Number of the session; `None` for the first session that is online.
-    pub session: Option<u32>,
-    /// The leg to compare.
-    pub view: View,
-    /// Only messages that match are compared.
-    pub filter: Option<Filter>,
-    /// The comparison ends after the first message that matches.
-    pub until: Option<Filter>,
-    /// Messages and fields that are not compared.
-    pub ignore: Ignore,
-    /// Whether secrets are shown or hidden.
-    pub secrets: Secrets,
-}
-
-/// The reason why a recording has no side to compare.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoSide {
-    /// The recording has no session at all.
-    Empty,
-    /// The recording lacks the wanted session. Has the numbers of some of its sessions, and true if there are more.
-    NotThere(Vec<u32>, bool),
-    /// The recording was made by another program, so it has only one leg.
-    OneLeg,
-}
-
-impl fmt::Display for NoSide {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty => f.write_str("it has no session of the game"),
-            Self::NotThere(others, more) => {
-                let others: Vec<String> = others.iter().map(u32::to_string).collect();
-                let more = if *more { " and more" } else { "" };
-                write!(f, "no such session; it has {}{more}", others.join(", "))
-            }
-            Self::OneLeg => f.write_str("only recordings of teetap have two legs; name two recordings"),
-        }
-    }
-}
-
-impl std::error::Error for NoSide {}
 
 /// Collects one side of a comparison.
 pub struct Collector {
@@ -100,11 +59,18 @@ pub struct Collector {
     orders: PerDir<Order<Vital>>,
     /// The last control message of each direction, to recognize its retransmissions.
     last_control: PerDir<Option<ComparedMessage>>,
+    /// The origins of messages; unused unless a leg is compared.
+    lineages: Lineages,
     /// True if the recording is of a run of teetap.
     is_of_run: bool,
+    /// True once the client has entered the game.
+    has_entered: bool,
     /// True if further items are ignored.
     is_done: bool,
 }
+
+/// Returns the origin of a message with this index in a datagram.
+type LineageOf<'f> = dyn Fn(&mut Lineages, usize, &Message) -> Lineage + 'f;
 
 /// The kept part of a vital message, until it is in order.
 enum Vital {
@@ -136,7 +102,9 @@ impl Collector {
             began: None,
             orders: PerDir::default(),
             last_control: PerDir::default(),
+            lineages: Lineages::default(),
             is_of_run: false,
+            has_entered: false,
             is_done: false,
         }
     }
@@ -169,6 +137,11 @@ impl Collector {
     }
 
     fn event(&mut self, event: Event) {
+        if let (None, EventKind::Notice(_)) = (event.session, &event.what) {
+            // The names of the rules.
+            drop(self.decoder.decode(event));
+            return;
+        }
         let Some(SessionId(id)) = event.session.filter(|_| !self.is_done) else {
             return;
         };
@@ -262,20 +235,39 @@ impl Collector {
                 let _nothing_to_read = self.decoder.decode(event);
             }
             EventKind::Datagram(datagram) => {
-                for shown in self.options.view.shown(datagram) {
-                    let event = Event {
+                let found = self.lineage(datagram);
+                for (part, shown) in self.options.view.shown(datagram) {
+                    let shown = Event {
                         at: event.at,
                         session: event.session,
                         what: EventKind::Datagram(shown),
                     };
-                    self.datagram(event);
+                    self.datagram(
+                        shown,
+                        &|lineages: &mut Lineages, index, message: &Message| match &found {
+                            Some(found) => lineages.of(datagram, found, (part, index), message),
+                            None => Lineage::default(),
+                        },
+                    );
                 }
             }
             _ => drop(self.decoder.decode(event)),
         }
     }
 
-    fn datagram(&mut self, event: Event) {
+    /// Follows the messages of a datagram to the other leg; returns `None` if no leg is compared.
+    fn lineage(&mut self, datagram: &Datagram) -> Option<OfDatagram> {
+        if self.options.view == View::Peers {
+            return None;
+        }
+        let Self {
+            lineages, decoder, ..
+        } = self;
+        Some(lineages.datagram(datagram, |ids| decoder.rule_names(ids).into()))
+    }
+
+    /// Records a datagram. `lineage` returns the origin of its message with this index.
+    fn datagram(&mut self, event: Event, lineage: &LineageOf<'_>) {
         if self.is_done {
             return;
         }
@@ -290,13 +282,19 @@ impl Collector {
         if let Some(side) = &mut self.side {
             side.proto = Some(datagram.proto);
             side.lasted = side.lasted.max(at);
+            let len = datagram.received().map_or(0, <[u8]>::len);
+            if self.options.filter.is_none() {
+                side.statistics.datagram(datagram.dir, at, len);
+            }
         }
-        for message in reading
+        for (index, message) in reading
             .messages
             .iter()
-            .filter(|message| message.handling.origin == Origin::Peer)
+            .enumerate()
+            .filter(|(_, message)| message.handling.origin == Origin::Peer)
         {
-            self.message(at, datagram, &reading, message);
+            let lineage = lineage(&mut self.lineages, index, message);
+            self.message((at, lineage), datagram, &reading, message);
             let is_last =
                 |(dir, label): &(Dir, String)| *dir == datagram.dir && *label == reading.label(message);
             if is_end && end.as_ref().is_some_and(is_last) {
@@ -307,16 +305,22 @@ impl Collector {
         self.decoder.recycle(reading);
     }
 
-    fn message(&mut self, at: Time, datagram: &Datagram, reading: &Reading, message: &Message) {
+    fn message(&mut self, place: (Time, Lineage), datagram: &Datagram, reading: &Reading, message: &Message) {
         let dir = datagram.dir;
         match message.name.filter(|_| message.layer == Layer::Control) {
             // Sequence numbers restart.
-            Some("connect") if dir == Dir::C2s => self.flush(Order::restart),
+            Some("connect") if dir == Dir::C2s => {
+                self.flush(Order::restart);
+                self.lineages.restart();
+            }
             // Queued messages will not be retransmitted.
             Some("close") => self.flush(Order::flush),
             _ => {}
         }
-        let entry = self.entry(at, datagram, reading, message);
+        self.measure(place.0, reading, message);
+        let entry = self.entry(place, datagram, reading, message);
+        // The end of the join counts even if it is not compared.
+        self.has_entered |= entry.is_none() && dir == Dir::C2s && message.name == Some(ENTER_GAME);
         if message.layer == Layer::Control {
             if message.name != Some(TOKEN) {
                 self.control(dir, entry);
@@ -330,6 +334,23 @@ impl Collector {
             None => out.push(kept),
         }
         self.keep(dir, out);
+    }
+
+    /// Adds a message to the statistics of the game, except inputs.
+    fn measure(&mut self, at: Time, reading: &Reading, message: &Message) {
+        let Some(side) = &mut self.side else { return };
+        let name = reading.label(message);
+        let ignore = &self.options.ignore;
+        let is_compared = message.visibility.shown && !ignore.message(&name);
+        let int = |field| reading.int(message, field);
+        if SNAPSHOT_FORMS.contains(&&*name) {
+            if let (Some(tick), Some(delta)) = (int("tick"), int("delta_tick")) {
+                let is_compared = is_compared && !ignore.message(SNAPSHOTS);
+                side.statistics.snapshot(at, tick, delta, is_compared);
+            }
+        } else if let Some(left) = int("time_left").filter(|_| name == "input_timing" && is_compared) {
+            side.statistics.timing(left);
+        }
     }
 
     /// Releases the vital messages that wait for a missing earlier message.
@@ -357,7 +378,7 @@ impl Collector {
     /// Returns the entry to keep for a message; `None` if the message is only counted or not compared.
     fn entry(
         &mut self,
-        at: Time,
+        (at, lineage): (Time, Lineage),
         datagram: &Datagram,
         reading: &Reading,
         message: &Message,
@@ -373,7 +394,9 @@ impl Collector {
         let side = self.side.as_mut()?;
         let is_counted = message.def.is_some_and(|def| def.frequency > Frequency::Event);
         if is_snapshot || is_counted {
-            side.count(dir, counted, message.transport.vital, (at, frame));
+            if !(self.options.join_only && self.has_entered) {
+                side.count(dir, counted, message.transport.vital, (at, frame));
+            }
             if let Some(snapshot) = message
                 .completed
                 .snapshot
@@ -381,15 +404,23 @@ impl Collector {
                 .filter(|shot| shot.fate() == Fate::Kept)
             {
                 let snapshot = snapshot.clone();
-                side.push_snapshot(TimedSnapshot { at, frame, snapshot });
+                side.push_snapshot(TimedSnapshot {
+                    at,
+                    frame,
+                    snapshot,
+                    rules: lineage.rules.clone(),
+                });
             }
             if let Some(tick) = reading.int(message, "intended_tick").filter(|_| name == "input") {
                 let fields = fields(reading, message, ignore, self.options.secrets);
+                let ack = reading.int(message, "ack_snapshot");
+                side.statistics.input(at, tick, ack, &fields);
                 side.push_input(Input {
                     tick,
                     at,
                     frame,
                     fields,
+                    rules: lineage.rules,
                 });
             }
             return None;
@@ -401,13 +432,17 @@ impl Collector {
             vital: message.transport.vital,
             fields: fields(reading, message, ignore, self.options.secrets),
             name: name.into(),
+            lineage,
         })
     }
 
     fn keep(&mut self, dir: Dir, messages: Vec<Vital>) {
         let Some(side) = &mut self.side else { return };
         for message in messages {
-            if let Vital::Message(entry) = message {
+            let Vital::Message(entry) = message else { continue };
+            let is_left_out = self.options.join_only && self.has_entered;
+            self.has_entered |= &*entry.name == ENTER_GAME;
+            if !is_left_out {
                 side.push(dir, entry);
             }
         }

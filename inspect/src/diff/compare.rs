@@ -5,13 +5,17 @@ use std::{
     hash::Hash,
 };
 
-use teetap_wire::Dir;
+use teetap_proxy::session::Time;
+use teetap_wire::{Dir, PerDir};
 
 use super::{
     align::{AlignKey, Aligned, align},
-    difference::{DiffSettings, Difference, FieldDifference, How, differing},
+    difference::{DiffSettings, Difference, FieldDifference, How, both_rules, differing},
     entry::{ComparedMessage, Field},
-    side::{Noise, Side},
+    legs::align_legs,
+    lineage::Lineage,
+    side::{Noise, Side, SideDirection},
+    stats::{Statistic, statistics},
     ticks,
 };
 use crate::Layer;
@@ -28,9 +32,13 @@ pub struct Comparison {
     pub noise: Vec<Found>,
     /// Inputs and snapshots, by tick.
     pub ticks: Vec<Found>,
+    /// The side that stops sending messages in each direction, while the other side goes on; `None` if neither does.
+    pub stops: PerDir<Option<Stop>>,
     /// True if both sides saw the same game, so that ticks are compared; `None` if neither snapshots nor inputs are on
     /// both sides.
     pub same_game: Option<bool>,
+    /// Statistics of both games; empty if the sides saw the same game. They are not differences.
+    pub statistics: Vec<Statistic>,
     /// The counts of the comparison.
     pub totals: Totals,
 }
@@ -42,6 +50,19 @@ pub enum Found {
     Alike(Run),
     /// A difference.
     Different(Difference),
+}
+
+/// The end of the messages of one side in a direction, while the other side goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// Index of the side that stops: 0 for the first, 1 for the second.
+    pub side: usize,
+    /// Name of its last message, and the time of that message; `None` if it has no message.
+    pub after: Option<(Box<str>, Time)>,
+    /// Names of messages that are sent continuously and that it still sends: inputs, snapshots, pings.
+    pub still: Vec<Box<str>>,
+    /// Number of further messages of the other side, at least 2.
+    pub more: usize,
 }
 
 /// Consecutive messages that are equal on both sides.
@@ -124,12 +145,20 @@ impl Comparison {
 pub fn compare(a: &Side, b: &Side, settings: &DiffSettings) -> Comparison {
     let mut result = Comparison::default();
     for dir in [Dir::C2s, Dir::S2c] {
-        messages(&mut result, dir, [&a.ways[dir].messages, &b.ways[dir].messages]);
+        messages(
+            &mut result,
+            dir,
+            [&a.ways[dir], &b.ways[dir]],
+            settings.is_one_session,
+        );
         noise(&mut result, dir, [a, b]);
     }
     let found = ticks::compare(a, b, settings);
     result.same_game = found.same_game;
     result.totals.ticks_alike = found.alike;
+    if found.same_game != Some(true) {
+        result.statistics = statistics(a, b);
+    }
     for difference in found.differences {
         result.push(|result| &mut result.ticks, difference);
     }
@@ -137,10 +166,17 @@ pub fn compare(a: &Side, b: &Side, settings: &DiffSettings) -> Comparison {
 }
 
 /// Compares the messages of one direction.
-fn messages(result: &mut Comparison, dir: Dir, [a, b]: [&[ComparedMessage]; 2]) {
+fn messages(result: &mut Comparison, dir: Dir, ways: [&SideDirection; 2], is_one_session: bool) {
+    let [a, b] = ways.map(|way| &*way.messages);
     let (mut names, mut wholes) = (Numbers::default(), Numbers::default());
     let mut keys = |side| keys(side, &mut names, &mut wholes);
-    let steps = align(&keys(a), &keys(b));
+    let (keys_a, keys_b) = (keys(a), keys(b));
+    let steps = match is_one_session {
+        true => align_legs(&with_lineage(keys_a, a), &with_lineage(keys_b, b)),
+        false => align(&keys_a, &keys_b),
+    };
+    // On the legs of a session a rule has dropped or made the last messages.
+    result.stops[dir] = stop(&steps, ways).filter(|_| !is_one_session);
     let mut alike: Vec<Box<str>> = Vec::new();
     for step in steps {
         let difference = match step {
@@ -159,6 +195,35 @@ fn messages(result: &mut Comparison, dir: Dir, [a, b]: [&[ComparedMessage]; 2]) 
         }
     }
     end_run(result, dir, &mut alike);
+}
+
+fn with_lineage(keys: Vec<AlignKey>, side: &[ComparedMessage]) -> Vec<(AlignKey, &Lineage)> {
+    keys.into_iter()
+        .zip(side.iter().map(|entry| &entry.lineage))
+        .collect()
+}
+
+/// Returns the side that has no message in the last steps; `None` if both sides end together.
+fn stop(steps: &[Aligned], ways: [&SideDirection; 2]) -> Option<Stop> {
+    let is_only_a = |step: &Aligned| matches!(step, Aligned::OnlyA(_));
+    let is_only_b = |step: &Aligned| matches!(step, Aligned::OnlyB(_));
+    let tail =
+        |is_only: &dyn Fn(&Aligned) -> bool| steps.iter().rev().take_while(|step| is_only(step)).count();
+    let (side, more) = match (tail(&is_only_b), tail(&is_only_a)) {
+        (more, _) if more > 1 => (0, more),
+        (_, more) if more > 1 => (1, more),
+        _ => return None,
+    };
+    let way = ways.get(side)?;
+    let last = way.messages.last();
+    let end = last.map_or(Time::ZERO, |last| last.at);
+    let still = way.noise.iter().filter(|(_, noise)| noise.last > end);
+    Some(Stop {
+        side,
+        after: last.map(|last| (last.name.clone(), last.at)),
+        still: still.map(|(name, _)| name.clone()).collect(),
+        more,
+    })
 }
 
 fn end_run(result: &mut Comparison, dir: Dir, names: &mut Vec<Box<str>>) {
@@ -242,6 +307,7 @@ fn difference(
         id: None,
         count: 1,
         fields,
+        rules: both_rules([a, b].map(|entry| Some(&entry?.lineage.rules))),
     })
 }
 
@@ -289,5 +355,6 @@ fn of_noise(how: How, dir: Dir, name: &str, found: [Option<Noise>; 2]) -> Differ
         id: None,
         count: found.iter().flatten().map(|noise| noise.count).max().unwrap_or(0),
         fields,
+        rules: Vec::new(),
     }
 }

@@ -1,12 +1,18 @@
 //! Differences between two sides.
 
-use std::collections::{BTreeSet, HashMap};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use teetap_proxy::session::Time;
 use teetap_wire::{Dir, def::Secrets};
 
-use super::{entry::Field, ignore::Ignore};
+use super::{entry::Field, ignore::Ignore, lineage::Rules};
 use crate::Layer;
+
+/// Maximum number of rules named in a difference.
+const RULES: usize = 16;
 
 /// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +50,8 @@ pub struct Difference {
     pub count: u64,
     /// The fields that differ, or all fields if only one side has the message.
     pub fields: Vec<FieldDifference>,
+    /// Names of the rules that acted on the message; empty unless legs of a run are compared.
+    pub rules: Vec<Arc<str>>,
 }
 
 /// A field that differs.
@@ -64,6 +72,8 @@ pub struct DiffSettings {
     pub secrets: Secrets,
     /// True to list each difference of inputs and snapshots, instead of joining them by message or type of object.
     pub each: bool,
+    /// True if the sides are the two legs of one session, so that messages are aligned by their origin.
+    pub is_one_session: bool,
 }
 
 /// Returns the fields that differ in the order of the first side, followed by fields that only the second side has.
@@ -87,4 +97,23 @@ pub(super) fn differing(a: &[Field], b: &[Field]) -> Vec<FieldDifference> {
         });
     }
     found
+}
+
+/// Returns the names in both lists, each once.
+pub(super) fn both_rules(lists: [Option<&Rules>; 2]) -> Vec<Arc<str>> {
+    let mut found = Vec::new();
+    add_rules(
+        &mut found,
+        lists.into_iter().flatten().flat_map(|list| list.iter()),
+    );
+    found
+}
+
+/// Adds names that are not in the list yet.
+pub(super) fn add_rules<'r>(known: &mut Vec<Arc<str>>, more: impl IntoIterator<Item = &'r Arc<str>>) {
+    for rule in more {
+        if known.len() < RULES && !known.contains(rule) {
+            known.push(Arc::clone(rule));
+        }
+    }
 }

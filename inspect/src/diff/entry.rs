@@ -11,7 +11,7 @@ use teetap_wire::{
     identify,
 };
 
-use super::ignore::Ignore;
+use super::{ignore::Ignore, lineage::Lineage};
 use crate::{Layer, Message, Reading, row::hex};
 
 /// Path of the bytes after the last known field.
@@ -31,6 +31,8 @@ pub(super) struct ComparedMessage {
     pub(super) name: Box<str>,
     pub(super) vital: bool,
     pub(super) fields: Box<[Field]>,
+    /// The origin of the message; empty unless a leg is compared.
+    pub(super) lineage: Lineage,
 }
 
 /// A field with its value.

@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, net::SocketAddr};
 use teetap_proxy::session::{SessionId, Time};
 use teetap_wire::{Dir, PerDir, Proto, snap::Retained};
 
-use super::entry::{ComparedMessage, Field};
+use super::{
+    entry::{ComparedMessage, Field},
+    lineage::Rules,
+    stats::Statistics,
+};
 
 /// Maximum number of messages kept per direction.
 const MESSAGES: usize = 20_000;
@@ -41,6 +45,7 @@ pub struct Side {
     pub(super) ways: PerDir<SideDirection>,
     pub(super) inputs: Kept<Input>,
     pub(super) snapshots: Kept<TimedSnapshot>,
+    pub(super) statistics: Statistics,
 }
 
 /// Counts of messages, inputs and snapshots of a side that are not compared because a limit was reached.
@@ -69,6 +74,7 @@ pub(super) struct Noise {
     pub(super) count: u64,
     pub(super) vital: bool,
     pub(super) first: Time,
+    pub(super) last: Time,
     pub(super) frame: Option<u64>,
 }
 
@@ -87,6 +93,7 @@ pub(super) struct Input {
     pub(super) at: Time,
     pub(super) frame: Option<u64>,
     pub(super) fields: Box<[Field]>,
+    pub(super) rules: Rules,
 }
 
 /// A snapshot.
@@ -95,6 +102,7 @@ pub(super) struct TimedSnapshot {
     pub(super) at: Time,
     pub(super) frame: Option<u64>,
     pub(super) snapshot: Retained<'static>,
+    pub(super) rules: Rules,
 }
 
 impl<T> Default for Kept<T> {
@@ -132,6 +140,7 @@ impl Side {
             ways: PerDir::default(),
             inputs: Kept::default(),
             snapshots: Kept::default(),
+            statistics: Statistics::default(),
         }
     }
 
@@ -153,12 +162,14 @@ impl Side {
         if let Some(known) = noise.get_mut(name) {
             known.count += 1;
             known.vital |= vital;
+            known.last = known.last.max(at);
             return;
         }
         let first = Noise {
             count: 1,
             vital,
             first: at,
+            last: at,
             frame,
         };
         noise.insert(name.into(), first);

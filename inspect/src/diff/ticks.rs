@@ -14,8 +14,9 @@ use teetap_wire::{
 
 use super::{
     collect::SNAPSHOTS,
-    difference::{DiffSettings, Difference, FieldDifference, How, differing},
+    difference::{DiffSettings, Difference, FieldDifference, How, add_rules, both_rules, differing},
     entry::{Exact, Field, object},
+    lineage::Rules,
     side::{Input, Side, TimedSnapshot},
 };
 use crate::Layer;
@@ -137,10 +138,11 @@ struct Joined<'m> {
 
 /// Where a difference is: its tick, and time and frame on each side that has the element.
 #[derive(Clone, Copy)]
-struct DifferencePlace {
+struct DifferencePlace<'r> {
     dir: Dir,
     tick: i64,
     at: [Option<(Time, Option<u64>)>; 2],
+    rules: [Option<&'r Rules>; 2],
 }
 
 impl<'m> Joined<'m> {
@@ -160,6 +162,7 @@ impl<'m> Joined<'m> {
             dir: Dir::C2s,
             tick,
             at: pair.map(|input| input.map(|input| (input.at, input.frame))),
+            rules: pair.map(|input| input.map(|input| &input.rules)),
         };
         let fields = pair.map(|input| input.map(|input| &*input.fields));
         self.compare((Some(Layer::System), "input", None), place, fields, true);
@@ -171,6 +174,7 @@ impl<'m> Joined<'m> {
             dir: Dir::S2c,
             tick,
             at: pair.map(|shot| shot.map(|shot| (shot.at, shot.frame))),
+            rules: pair.map(|shot| shot.map(|shot| &shot.rules)),
         };
         let [Some(a), Some(b)] = pair else {
             let fields: [Option<&[Field]>; 2] = pair.map(|shot| shot.map(|_| &[][..]));
@@ -194,7 +198,7 @@ impl<'m> Joined<'m> {
     }
 
     /// Compares an object. Returns true if it differs.
-    fn item(&mut self, place: DifferencePlace, pair: [Option<&Item<'_>>; 2]) -> bool {
+    fn item(&mut self, place: DifferencePlace<'_>, pair: [Option<&Item<'_>>; 2]) -> bool {
         let [a, b] = pair;
         let Some(item) = a.or(b) else { return false };
         if a.zip(b).is_some_and(|(a, b)| a.ints == b.ints) {
@@ -227,7 +231,7 @@ impl<'m> Joined<'m> {
     fn compare(
         &mut self,
         (layer, name, id): (Option<Layer>, &str, Option<u16>),
-        place: DifferencePlace,
+        place: DifferencePlace<'_>,
         fields: [Option<&[Field]>; 2],
         is_whole: bool,
     ) -> bool {
@@ -248,6 +252,10 @@ impl<'m> Joined<'m> {
         if let Some(known) = known.flatten().and_then(|at| self.list.get_mut(at)) {
             known.count += 1;
             join(&mut known.fields, fields);
+            add_rules(
+                &mut known.rules,
+                place.rules.into_iter().flatten().flat_map(|rules| rules.iter()),
+            );
             return true;
         }
         self.known.insert((how, name.into()), self.list.len());
@@ -262,6 +270,7 @@ impl<'m> Joined<'m> {
             id,
             count: 1,
             fields,
+            rules: both_rules(place.rules),
         });
         true
     }

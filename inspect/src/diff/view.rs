@@ -13,11 +13,20 @@ pub enum View {
     Leg(Side),
 }
 
+/// The part of an event that a selected datagram was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The received datagram.
+    Received,
+    /// The sent datagram with this index.
+    Sent(usize),
+}
+
 impl View {
     /// Returns the selected datagrams of an event, in order.
-    pub(super) fn shown(self, datagram: &Datagram) -> Vec<Datagram> {
+    pub(super) fn shown(self, datagram: &Datagram) -> Vec<(Part, Datagram)> {
         let side = match self {
-            Self::Peers if is_of_peer(datagram) => return vec![datagram.clone()],
+            Self::Peers if is_of_peer(datagram) => return vec![(Part::Received, datagram.clone())],
             Self::Peers => return Vec::new(),
             Self::Leg(side) => side,
         };
@@ -26,7 +35,8 @@ impl View {
         }
         if datagram.dir.sender() == side {
             let received = datagram.received().filter(|_| is_of_peer(datagram));
-            return received.map(|bytes| alone(datagram, bytes)).into_iter().collect();
+            let received = received.map(|bytes| (Part::Received, alone(datagram, bytes)));
+            return received.into_iter().collect();
         }
         let is_lost = |index: usize| {
             let of_it = |transit: &&teetap_proxy::session::Transit| {
@@ -37,7 +47,7 @@ impl View {
         };
         let sent = datagram.sent().enumerate();
         sent.filter(|(index, _)| !is_lost(*index))
-            .map(|(_, bytes)| alone(datagram, bytes))
+            .map(|(index, bytes)| (Part::Sent(index), alone(datagram, bytes)))
             .collect()
     }
 }

@@ -3,10 +3,11 @@
 use serde::Serialize;
 use teetap_inspect::{
     Layer,
-    diff::{Comparison, Difference, How, Side},
+    diff::{Comparison, Difference, How, Measure, Side, Statistic},
     jsonl::VERSION,
 };
 use teetap_proxy::session::Time;
+use teetap_wire::{Dir, printable};
 
 use super::{Outcome, Read};
 
@@ -57,6 +58,7 @@ struct DifferenceBody<'d> {
     frame_a: Option<u64>,
     frame_b: Option<u64>,
     fields: Vec<FieldBody<'d>>,
+    rules: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -64,6 +66,27 @@ struct FieldBody<'d> {
     field: &'d str,
     a: Option<&'d str>,
     b: Option<&'d str>,
+}
+
+/// Line of a statistic.
+#[derive(Serialize)]
+struct StatisticBody<'d> {
+    name: &'d str,
+    dir: String,
+    about: Option<&'static str>,
+    differs: bool,
+    a: MeasureBody<'d>,
+    b: MeasureBody<'d>,
+}
+
+/// Value of a statistic: the number, or the value of a field that never changes, or null for a field that does.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum MeasureBody<'d> {
+    Number(f64),
+    Median(i64),
+    Always(&'d str),
+    Varies(()),
 }
 
 /// Last line: the totals.
@@ -78,7 +101,19 @@ struct SummaryBody {
     only_b: u64,
     order: u64,
     unlisted: u64,
+    stops: Vec<StopBody>,
     exit: u8,
+}
+
+/// The side that stops sending messages in a direction.
+#[derive(Serialize)]
+struct StopBody {
+    side: &'static str,
+    dir: String,
+    after: Option<String>,
+    t: f64,
+    still: Vec<String>,
+    more: usize,
 }
 
 /// Returns the result as JSON lines.
@@ -95,6 +130,9 @@ pub(super) fn lines(result: &Outcome) -> serde_json::Result<String> {
         let at = at_a.or(at_b).map_or(0.0, Time::as_secs_f64);
         push(&mut out, at, "difference", body(difference))?;
     }
+    for one in &result.comparison.statistics {
+        push(&mut out, 0.0, "diff_statistic", statistic(one))?;
+    }
     let Comparison {
         totals, same_game, ..
     } = &result.comparison;
@@ -109,10 +147,48 @@ pub(super) fn lines(result: &Outcome) -> serde_json::Result<String> {
         only_b: totals.only_b,
         order: totals.moved,
         unlisted: totals.unlisted,
+        stops: stops(&result.comparison),
         exit: result.exit.code(),
     };
     push(&mut out, last, "diff_summary", summary)?;
     Ok(out)
+}
+
+fn statistic(one: &Statistic) -> StatisticBody<'_> {
+    let value = |measure| match measure {
+        // Thousandths are more than exact enough.
+        &Measure::PerSecond(number) | &Measure::Percent(number) => {
+            MeasureBody::Number((number * 1000.0).round() / 1000.0)
+        }
+        &Measure::Spread(middle, ..) => MeasureBody::Median(middle),
+        Measure::Always(value) => MeasureBody::Always(value),
+        Measure::Varies => MeasureBody::Varies(()),
+    };
+    let [a, b] = &one.values;
+    StatisticBody {
+        name: &one.name,
+        dir: one.dir.to_string(),
+        about: one.about,
+        differs: one.differs,
+        a: value(a),
+        b: value(b),
+    }
+}
+
+fn stops(comparison: &Comparison) -> Vec<StopBody> {
+    let stops = [Dir::C2s, Dir::S2c].into_iter().filter_map(|dir| {
+        let stop = comparison.stops[dir].as_ref()?;
+        let (after, at) = stop.after.clone().unzip();
+        Some(StopBody {
+            side: if stop.side == 0 { "a" } else { "b" },
+            dir: dir.to_string(),
+            after: after.map(String::from),
+            t: at.map_or(0.0, Time::as_secs_f64),
+            still: stop.still.iter().map(|name| name.to_string()).collect(),
+            more: stop.more,
+        })
+    });
+    stops.collect()
 }
 
 fn push(out: &mut String, t: f64, event: &'static str, body: impl Serialize) -> serde_json::Result<()> {
@@ -184,6 +260,11 @@ fn body(difference: &Difference) -> DifferenceBody<'_> {
         frame_a,
         frame_b,
         fields: fields.collect(),
+        rules: difference
+            .rules
+            .iter()
+            .map(|rule| printable(rule.as_bytes()))
+            .collect(),
     }
 }
 

@@ -1,17 +1,18 @@
 //! `teetap diff A [B]`: two sessions compared by message and field.
 
 mod json;
+mod lists;
+mod reference;
 mod source;
 mod text;
 
 use teetap_capture::{ReadError, reading::Recording};
 use teetap_inspect::diff::{Collector, Comparison, DiffSettings, Ignore, Options, Side, View, compare};
-use teetap_rules::Filter;
 use teetap_wire::{Side as Peer, counted, def::Registry, printable};
 
 use super::file;
 use crate::{
-    cli::DiffOptions,
+    cli::{DiffOptions, Quiet},
     exit::{Exit, Failure},
     filters, output,
 };
@@ -30,6 +31,8 @@ struct Outcome {
     sides: [Read; 2],
     comparison: Comparison,
     exit: Exit,
+    /// True if messages after the join are not compared, because a side is a reference.
+    join_only: bool,
 }
 
 /// Runs the command.
@@ -50,10 +53,26 @@ pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
         ignore,
         secrets: options.contents.secrets(),
         each: options.verbose > 0,
+        is_one_session: false,
     };
-    let read = |source| read(options, registry, source, (&filter, &until), &settings);
     let [a, b] = sources(options)?;
+    let join_only = until.is_none() && [&a, &b].iter().any(|source| source.reference.is_some());
+    let read = |source| {
+        let wanted = Options {
+            filter: filter.clone(),
+            until: until.clone(),
+            ignore: settings.ignore.clone(),
+            secrets: settings.secrets,
+            join_only,
+            ..Options::default()
+        };
+        read(options.quiet, registry, source, wanted)
+    };
     let (a, b) = (read(a)?, read(b)?);
+    let settings = DiffSettings {
+        is_one_session: a.source.is_other_leg(&b.source) && a.side.session == b.side.session,
+        ..settings
+    };
     let comparison = compare(&a.side, &b.side, &settings);
     let sides = [a, b];
     let exit = exit(&sides, &comparison);
@@ -61,6 +80,7 @@ pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
         sides,
         comparison,
         exit,
+        join_only,
     };
     if options.json.json {
         output::write_out(json::lines(&result)?.as_bytes())?;
@@ -73,8 +93,13 @@ pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
 
 /// Returns the recordings of both sides.
 fn sources(options: &DiffOptions) -> Result<[Source; 2], Failure> {
-    let a = Source::new(&options.a);
+    let a = Source::new(&options.a)?;
     let Some(b) = &options.b else {
+        if a.reference.is_some() {
+            return Err(Failure::usage(
+                "a reference has one leg; name a recording to compare it with",
+            ));
+        }
         if a.view != View::Peers {
             return Err(Failure::usage(
                 "nothing to compare the leg with; leave out @client or @server to compare both legs",
@@ -82,7 +107,7 @@ fn sources(options: &DiffOptions) -> Result<[Source; 2], Failure> {
         }
         return unlike_stdin([Peer::Client, Peer::Server].map(|side| a.on(View::Leg(side))));
     };
-    unlike_stdin([a, Source::new(b)])
+    unlike_stdin([a, Source::new(b)?])
 }
 
 /// Refuses to read stdin twice.
@@ -96,24 +121,19 @@ fn unlike_stdin(sources: [Source; 2]) -> Result<[Source; 2], Failure> {
 }
 
 /// Reads one side.
-fn read(
-    options: &DiffOptions,
-    registry: &'static Registry,
-    source: Source,
-    (filter, until): (&Option<Filter>, &Option<Filter>),
-    settings: &DiffSettings,
-) -> anyhow::Result<Read> {
-    let input = file::open(options.quiet, &source.path)?;
+fn read(quiet: Quiet, registry: &'static Registry, source: Source, options: Options) -> anyhow::Result<Read> {
+    let input = match source.reference {
+        Some(reference) => file::embedded(reference.recording)?,
+        None => file::open(quiet, &source.path)?,
+    };
     let refused = |error: &dyn std::fmt::Display| Failure::damaged(format!("{}: {error}", source.file()));
     let mut recording = Recording::open(input.bytes).map_err(|error| refused(&error))?;
+    let (session, view) = (source.session, source.view);
     let mut collector = Collector::new(
         Options {
-            session: source.session,
-            view: source.view,
-            filter: filter.clone(),
-            until: until.clone(),
-            ignore: settings.ignore.clone(),
-            secrets: settings.secrets,
+            session,
+            view,
+            ..options
         },
         registry,
     );

@@ -1,11 +1,12 @@
-//! Sides of a comparison, as parts of recordings: `FILE`, `FILE#SESSION`, `FILE#SESSION@LEG`.
+//! Sides of a comparison, as parts of recordings: `FILE`, `FILE#SESSION`, `FILE#SESSION@LEG`, or `ref:NAME`.
 
 use std::path::{Path, PathBuf};
 
 use teetap_inspect::diff::View;
 use teetap_wire::{Side, printable_path};
 
-use crate::command::file;
+use super::reference::{Reference, reference};
+use crate::{command::file, exit::Failure};
 
 /// A side as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,18 +15,30 @@ pub(super) struct Source {
     /// `None` = the first session that is online.
     pub(super) session: Option<u32>,
     pub(super) view: View,
+    /// The built-in recording; `None` for a file.
+    pub(super) reference: Option<&'static Reference>,
 }
 
 impl Source {
     /// Parses the name of a side. The name of an existing file has neither a session nor a leg.
-    pub(super) fn new(name: &str) -> Self {
+    ///
+    /// # Errors
+    /// There is no reference of that name.
+    pub(super) fn new(name: &str) -> Result<Self, Failure> {
         let whole = |path: &str, session, view| Self {
             path: path.into(),
             session,
             view,
+            reference: None,
         };
         if Path::new(name).exists() {
-            return whole(name, None, View::Peers);
+            return Ok(whole(name, None, View::Peers));
+        }
+        if let Some(reference) = reference(name)? {
+            return Ok(Self {
+                reference: Some(reference),
+                ..whole(name, None, View::Peers)
+            });
         }
         let legs = [("@client", Side::Client), ("@server", Side::Server)];
         let leg = legs
@@ -35,15 +48,21 @@ impl Source {
         let numbered = rest
             .rsplit_once('#')
             .and_then(|(path, number)| Some((path, number.parse().ok()?)));
-        match numbered {
+        Ok(match numbered {
             Some((path, number)) if !Path::new(rest).exists() => whole(path, Some(number), view),
             _ => whole(rest, None, view),
-        }
+        })
     }
 
     /// Returns the same part of the recording on another leg.
     pub(super) fn on(&self, view: View) -> Self {
         Self { view, ..self.clone() }
+    }
+
+    /// Returns true if the other side is the other leg of the same recording.
+    pub(super) fn is_other_leg(&self, other: &Self) -> bool {
+        let is_leg = |source: &Self| source.leg().is_some();
+        self.path == other.path && is_leg(self) && is_leg(other) && self.view != other.view
     }
 
     pub(super) fn is_stdin(&self) -> bool {
@@ -84,6 +103,7 @@ mod tests {
             path: path.into(),
             session,
             view,
+            reference: None,
         };
         let server = View::Leg(Side::Server);
         for (name, expected) in [
@@ -94,9 +114,25 @@ mod tests {
             ("a.pcap#x", source("a.pcap#x", None, View::Peers)),
             ("-#3", source("-", Some(3), View::Peers)),
         ] {
-            assert_eq!(Source::new(name), expected);
+            assert_eq!(Source::new(name).unwrap(), expected);
         }
-        assert_eq!(Source::new("a.pcap#2@server").name(), "a.pcap#2@server");
+        assert_eq!(Source::new("a.pcap#2@server").unwrap().name(), "a.pcap#2@server");
+    }
+
+    #[test]
+    fn a_reference_has_a_name_and_no_leg() {
+        let source = Source::new("ref:ddnet-16.4").unwrap();
+        assert_eq!(source.name(), "ref:ddnet-16.4");
+        assert!(
+            source
+                .reference
+                .is_some_and(|reference| !reference.recording.is_empty())
+        );
+        let known = "known: ddnet-16.4, ddnet-20.1, teeworlds-0.6.5, teeworlds-0.7.5, ddnet-16.4-0.7";
+        for name in ["ref:", "ref:ddnet-16.4@client", "ref:\u{1b}[2J"] {
+            let error = Source::new(name).unwrap_err().to_string();
+            assert!(error.ends_with(known) && !error.contains('\u{1b}'), "{error}");
+        }
     }
 
     #[test]
@@ -104,12 +140,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run#2@server");
         std::fs::write(&path, "").unwrap();
-        let source = Source::new(path.to_str().unwrap());
+        let source = Source::new(path.to_str().unwrap()).unwrap();
         assert_eq!(
             (&source.path, source.session, source.view),
             (&path, None, View::Peers)
         );
-        let source = Source::new(&format!("{}#7@client", path.display()));
+        let source = Source::new(&format!("{}#7@client", path.display())).unwrap();
         assert_eq!((&source.path, source.session), (&path, Some(7)));
     }
 }

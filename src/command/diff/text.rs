@@ -2,10 +2,16 @@
 
 use std::{borrow::Cow, io};
 
-use teetap_inspect::diff::{Comparison, Difference, FieldDifference, Found, How, Run};
+use teetap_inspect::diff::{
+    Comparison, Difference, FieldDifference, Found, How, Measure, Run, Statistic, Stop,
+};
 use teetap_wire::{Dir, counted, printable};
 
-use super::{Outcome, Read};
+use super::{
+    Outcome, Read,
+    lists::{NONE, with_lists_joined},
+    reference::of_proto,
+};
 use crate::{
     exit::Exit,
     look::{Look, Stream, TextColor, columns},
@@ -23,6 +29,9 @@ const INDENT: usize = 11;
 
 /// Number of further messages of the same name that are folded into one line instead of printed one by one.
 const FEW: usize = 3;
+
+/// Maximum characters of the name of a rule.
+const RULE: usize = 40;
 
 /// Characters of a long value shown before the first difference.
 const BEFORE: usize = 6;
@@ -55,9 +64,15 @@ impl Page {
             sides,
             comparison,
             exit,
+            join_only,
         } = result;
+        self.protocols(sides);
         if *exit == Exit::Ok {
-            return self.same(comparison);
+            self.same(comparison);
+            if self.all || comparison.statistics.iter().any(|one| one.differs) {
+                self.statistics(&comparison.statistics);
+            }
+            return;
         }
         let names = sides.each_ref().map(|read| read.source.name());
         let longest = names.iter().map(|name| fit::width(name)).max().unwrap_or(0);
@@ -72,20 +87,41 @@ impl Page {
                 (TextColor::Plain, format!("  {name}{space}  {about}")),
             ]);
         }
+        if *join_only {
+            let text = "messages are compared up to enter_game, because a reference is a join";
+            self.line(&[(TextColor::Faint, text.to_owned())]);
+        }
         for (dir, title) in [(Dir::C2s, "client to server"), (Dir::S2c, "server to client")] {
             let of_dir = |found: &&Found| match found {
                 Found::Alike(run) => run.dir == dir,
                 Found::Different(difference) => difference.dir == dir,
             };
-            let all = comparison.messages.iter().chain(&comparison.noise);
-            self.part(title, all.filter(of_dir));
+            let stop = comparison.stops[dir].as_ref();
+            let tail = stop.map_or(0, |stop| stop.more);
+            let messages: Vec<&Found> = comparison.messages.iter().filter(of_dir).collect();
+            let (both, tail) = messages.split_at(messages.len().saturating_sub(tail));
+            let noise = comparison.noise.iter().filter(of_dir);
+            let is_empty = messages.is_empty() && noise.clone().next().is_none();
+            if is_empty {
+                continue;
+            }
+            self.title(title);
+            self.list(both.iter().copied());
+            if let Some(stop) = stop {
+                self.stop(stop, tail);
+            }
+            self.list(noise);
         }
-        self.part("by tick", comparison.ticks.iter());
+        if !comparison.ticks.is_empty() {
+            self.title("by tick");
+            self.list(comparison.ticks.iter());
+        }
         if comparison.same_game == Some(false) {
             self.blank();
-            let text = "inputs and snapshots are of two games: not compared by tick";
+            let text = "inputs and snapshots are of two games: compared by statistics, not by tick";
             self.line(&[(TextColor::Faint, text.to_owned())]);
         }
+        self.statistics(&comparison.statistics);
         self.blank();
         self.line(&[(TextColor::Bold, summary(comparison))]);
     }
@@ -100,14 +136,103 @@ impl Page {
         self.line(&[(TextColor::Session, format!("the same: {messages}{ticks}"))]);
     }
 
-    /// Prints a section unless it is empty.
-    fn part<'f>(&mut self, title: &str, found: impl Iterator<Item = &'f Found>) {
-        let mut found = found.peekable();
-        if found.peek().is_none() {
-            return;
+    /// Says that the sides speak different protocols, if they do.
+    fn protocols(&mut self, [a, b]: &[Read; 2]) {
+        if let (Some(of_a), Some(of_b)) = (a.side.proto, b.side.proto)
+            && of_a != of_b
+        {
+            let text = format!("two protocols: A speaks {of_a}, B speaks {of_b}");
+            self.line(&[(TextColor::Warning, text)]);
+            let other = if a.source.reference.is_some() { of_b } else { of_a };
+            let is_reference = |read: &Read| read.source.reference.is_some();
+            if is_reference(a) != is_reference(b)
+                && let Some(better) = of_proto(other)
+            {
+                let text = format!("a reference of the same protocol: {better}");
+                self.line(&[(TextColor::Plain, text)]);
+            }
         }
+    }
+
+    /// Prints where a side stops, and the further messages of the other side.
+    fn stop(&mut self, stop: &Stop, tail: &[&Found]) {
+        let letter = if stop.side == 0 { "A" } else { "B" };
+        let after = match &stop.after {
+            Some((name, at)) => format!("after {name} at {:.3}", at.as_secs_f64()),
+            None => "before its first message".to_owned(),
+        };
+        let verb = match &*stop.still {
+            [] => "stops".to_owned(),
+            still => format!("sends only {}", still.join(", ")),
+        };
+        let text = format!("  {letter} {verb} {after}");
+        self.line(&[(TextColor::Warning, text)]);
+        let (first, rest) = tail.split_at(tail.len().min(if self.all { tail.len() } else { 1 }));
+        self.list(first.iter().copied());
+        let names: Vec<Box<str>> = rest
+            .iter()
+            .filter_map(|found| match found {
+                Found::Different(difference) => Some(difference.name.clone()),
+                Found::Alike(_) => None,
+            })
+            .collect();
+        if !names.is_empty() {
+            let (sign, ink) = sign(if stop.side == 0 { How::OnlyB } else { How::OnlyA });
+            let start = format!("{sign} {} more: ", names.len());
+            let room = self.width.saturating_sub(fit::width(&start));
+            let list = self.one_line(&folded(&names), room);
+            self.line(&[(ink, start), (TextColor::Plain, list)]);
+        }
+    }
+
+    /// Joins names with commas. Replaces names in the middle by an ellipsis if there are too many for `room` columns.
+    fn one_line(&self, names: &[String], room: usize) -> String {
+        let whole = names.join(", ");
+        match names {
+            [first, .., last] if fit::width(&whole) > room => {
+                format!("{first} {} {last}", self.look.text("…"))
+            }
+            _ => whole,
+        }
+    }
+
+    fn title(&mut self, title: &str) {
         self.blank();
         self.line(&[(TextColor::Bold, title.to_owned())]);
+    }
+
+    /// Prints the statistics that differ; all with `-v`.
+    fn statistics(&mut self, all: &[Statistic]) {
+        let shown: Vec<&Statistic> = all.iter().filter(|one| self.all || one.differs).collect();
+        let alike = all.iter().filter(|one| !one.differs).count();
+        if all.is_empty() {
+            return;
+        }
+        self.title("statistics of the game, not counted as differences");
+        for one in shown {
+            let (sign, ink) = if one.differs {
+                ('~', TextColor::Warning)
+            } else {
+                (' ', TextColor::Faint)
+            };
+            let about = one.about.map_or(String::new(), |about| format!(" ({about})"));
+            let [a, b] = one.values.each_ref().map(measure);
+            let pair = FieldDifference {
+                path: format!("{}{about}", one.name).into(),
+                values: [Some(a.into()), Some(b.into())],
+            };
+            let pair = self.pair(&pair, self.width.saturating_sub(2));
+            self.line(&[(ink, format!("{sign} {pair}"))]);
+        }
+        if !self.all && alike > 0 {
+            let text = format!("  {alike} alike: -v lists them");
+            self.line(&[(TextColor::Faint, text)]);
+        }
+    }
+
+    /// Prints a list of differences and equal messages.
+    fn list<'f>(&mut self, found: impl Iterator<Item = &'f Found>) {
+        let mut found = found.peekable();
         while let Some(first) = found.next() {
             let first = match first {
                 Found::Alike(run) => {
@@ -132,15 +257,10 @@ impl Page {
             }
             return;
         }
-        let count = run.names.len();
-        let mut line = format!("  {count} alike: {}", folded(&run.names).join(", "));
-        if let [first, .., last] = &*run.names
-            && fit::width(&line) > self.width
-        {
-            let ellipsis = self.look.text("…").into_owned();
-            line = format!("  {count} alike: {first} {ellipsis} {last}");
-        }
-        self.line(&[(TextColor::Faint, line)]);
+        let start = format!("  {} alike: ", run.names.len());
+        let room = self.width.saturating_sub(fit::width(&start));
+        let list = self.one_line(&folded(&run.names), room);
+        self.line(&[(TextColor::Faint, format!("{start}{list}"))]);
     }
 
     /// Prints consecutive messages of the same name that only one side has.
@@ -159,17 +279,12 @@ impl Page {
     }
 
     fn difference(&mut self, difference: &Difference) {
-        let (sign, ink) = match difference.how {
-            How::Changed => ('~', TextColor::Warning),
-            How::OnlyA => ('-', TextColor::Error),
-            How::OnlyB => ('+', TextColor::Session),
-            How::Moved => ('>', TextColor::Notice),
-        };
+        let (sign, ink) = sign(difference.how);
         let [at_a, at_b] = difference.at;
         let at = at_a.or(at_b).unwrap_or_default().as_secs_f64();
         let name = name(difference);
         let start = format!("{sign} {at:>8.3} {name}");
-        let more = extent(difference);
+        let more = format!("{}{}", rules(difference), extent(difference));
         let mut head = vec![(ink, start.clone()), (TextColor::Faint, more.clone())];
         let room = self
             .width
@@ -185,13 +300,16 @@ impl Page {
                 head.push((TextColor::Plain, format!(" {}", values.collect::<String>())));
                 self.line(&head);
             }
-            ([field], _) if fit::width(&self.pair(field, usize::MAX)) <= room => {
-                head.push((TextColor::Plain, format!("  {}", self.pair(field, room))));
-                self.line(&head);
-            }
             (fields, _) => {
+                let fields = with_lists_joined(fields);
+                if let [field] = &*fields
+                    && fit::width(&self.pair(field, usize::MAX)) <= room
+                {
+                    head.push((TextColor::Plain, format!("  {}", self.pair(field, room))));
+                    return self.line(&head);
+                }
                 self.line(&head);
-                for field in fields {
+                for field in &fields {
                     let pair = self.pair(field, self.width - INDENT);
                     self.line(&[(TextColor::Plain, format!("{}{pair}", " ".repeat(INDENT)))]);
                 }
@@ -202,7 +320,7 @@ impl Page {
     /// Returns a field with both values, in at most `room` columns.
     fn pair(&self, field: &FieldDifference, room: usize) -> String {
         let [a, b] = field.values.each_ref().map(|value| {
-            let value = value.as_deref().unwrap_or("(none)");
+            let value = value.as_deref().unwrap_or(NONE);
             self.look.text(value).into_owned()
         });
         let path = &field.path;
@@ -255,6 +373,40 @@ impl Page {
             self.look.paint(ink, &text, &mut self.out);
         }
         self.out.push('\n');
+    }
+}
+
+/// Returns the value of a statistic as text.
+fn measure(value: &Measure) -> String {
+    match value {
+        Measure::PerSecond(rate) => format!("{rate:.1}"),
+        Measure::Percent(percent) => format!("{percent:.0} %"),
+        Measure::Spread(middle, least, greatest) if least == greatest => middle.to_string(),
+        Measure::Spread(middle, least, greatest) => format!("{middle} ({least} to {greatest})"),
+        Measure::Always(value) => format!("always {value}"),
+        Measure::Varies => "varies".to_owned(),
+    }
+}
+
+const fn sign(how: How) -> (char, TextColor) {
+    match how {
+        How::Changed => ('~', TextColor::Warning),
+        How::OnlyA => ('-', TextColor::Error),
+        How::OnlyB => ('+', TextColor::Session),
+        How::Moved => ('>', TextColor::Notice),
+    }
+}
+
+/// Returns the names of the rules that acted on a message: ` (slow; chat4)`; empty if there are none.
+fn rules(difference: &Difference) -> String {
+    let names: Vec<String> = difference
+        .rules
+        .iter()
+        .map(|rule| printable(rule.as_bytes()).chars().take(RULE).collect())
+        .collect();
+    match &*names {
+        [] => String::new(),
+        names => format!(" ({})", names.join("; ")),
     }
 }
 
@@ -372,6 +524,7 @@ mod tests {
             id: None,
             count: 1,
             fields,
+            rules: Vec::new(),
         }
     }
 
@@ -419,10 +572,50 @@ mod tests {
         };
         let mut lines = page(80, false);
         let found = ["a", "b", "b", "c", "c", "c", "c"].map(only);
-        lines.part("title", found.iter());
-        let rows: Vec<&str> = lines.out.lines().skip(2).collect();
+        lines.list(found.iter());
+        let rows: Vec<&str> = lines.out.lines().collect();
         let row = |name: &str| format!("+    1.500 {name}");
         assert_eq!(rows, ["a", "b", "b", "c ×4"].map(row));
+    }
+
+    #[test]
+    fn the_elements_of_a_list_are_one_line() {
+        let element = |path: &str, a: Option<&str>, b: &str| FieldDifference {
+            path: path.into(),
+            values: [a.map(Into::into), Some(b.into())],
+        };
+        let mut lines = page(80, false);
+        lines.difference(&changed(vec![
+            element("count", Some("1"), "3"),
+            element("clients", Some("[1]"), "[13]"),
+            element("clients[0].name", Some("\"a\""), "\"b\""),
+            element("clients[0].clan", Some("1"), "2"),
+            element("clients[1].name", Some("\"d\""), "\"e\""),
+            element("clients[12].name", None, "\"c\""),
+            element("parts[0]", None, "1"),
+            element("parts[1]", None, "2"),
+        ]));
+        assert_eq!(
+            lines.out,
+            "~    1.500 cl_say\n           count: 1 | 3\n           \
+             clients[0-1,12].name: \"a\", \"d\", (none) | \"b\", \"e\", \"c\"\n           \
+             clients[0].clan: 1 | 2\n           parts[0-1]: (none) | 1, 2\n"
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_rule_is_escaped_and_short() {
+        let mut lines = page(80, false);
+        lines.difference(&Difference {
+            rules: vec!["slow".into(), "\u{1b}[2Jx".into(), "y".repeat(60).into()],
+            ..changed(Vec::new())
+        });
+        assert!(
+            lines.out.starts_with("~    1.500 cl_say (slow; "),
+            "{}",
+            lines.out
+        );
+        assert!(!lines.out.contains('\u{1b}'), "{}", lines.out);
     }
 
     #[test]
