@@ -130,7 +130,12 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Messages {
             definitions, name, ..
         } => command::messages(&definitions, name.as_deref()),
-        Command::Museum { show, save, name } => command::museum(&show, name.as_deref(), save.as_deref()),
+        Command::Museum {
+            show,
+            repaired,
+            save,
+            name,
+        } => command::museum(&show, name.as_deref(), repaired, save.as_deref()),
         Command::Explain { options, words } => command::explain(&options, &words),
         Command::Check {
             definitions,

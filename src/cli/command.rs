@@ -142,6 +142,11 @@ pub(crate) enum Command {
     Museum {
         #[command(flatten)]
         show: Show,
+        /// Use the same session without the bug
+        ///
+        /// Prints its messages without the page, or writes it with --save.
+        #[arg(long, requires = "name")]
+        repaired: bool,
         /// Write the recording to this file instead; it must not exist
         #[arg(long, value_name = "FILE", requires = "name")]
         save: Option<PathBuf>,

@@ -25,6 +25,8 @@ struct Piece {
     name: &'static str,
     page: &'static str,
     recording: &'static [u8],
+    /// The same session without the bug.
+    repaired: &'static [u8],
 }
 
 macro_rules! pieces {
@@ -35,6 +37,7 @@ macro_rules! pieces {
                 name: $name,
                 page: include_str!(concat!("../../docs/src/museum/", $name, ".md")),
                 recording: include_bytes!(concat!("../../museum/", $name, ".pcap")),
+                repaired: include_bytes!(concat!("../../museum/repaired/", $name, ".pcap")),
             },)*
         ];
     };
@@ -61,11 +64,17 @@ pieces! {
     "empty-ignored"
 }
 
-/// Prints the list, or the page of a piece and its messages, or writes its recording to a file.
+/// Prints the list, or the page of a piece and its messages, or writes its recording to a file. With `is_repaired`, uses
+/// the recording without the bug, and prints only its messages.
 ///
 /// # Errors
 /// There is no such piece, or the file exists or cannot be written.
-pub(crate) fn museum(show: &Show, name: Option<&str>, save: Option<&Path>) -> anyhow::Result<Exit> {
+pub(crate) fn museum(
+    show: &Show,
+    name: Option<&str>,
+    is_repaired: bool,
+    save: Option<&Path>,
+) -> anyhow::Result<Exit> {
     let Some(name) = name else {
         if show.json.json {
             let text = "cannot print the list as JSON; name a recording, or leave out --json";
@@ -76,18 +85,26 @@ pub(crate) fn museum(show: &Show, name: Option<&str>, save: Option<&Path>) -> an
     };
     let piece = PIECES.iter().find(|piece| piece.name == name);
     let piece = piece.ok_or_else(|| unknown(name))?;
+    let recording = if is_repaired {
+        piece.repaired
+    } else {
+        piece.recording
+    };
     if let Some(path) = save {
-        write(path, piece.recording).map_err(|error| {
+        write(path, recording).map_err(|error| {
             let path = printable_path(path);
             Failure::usage(format!("cannot write {path}: {error}; name a new file"))
         })?;
         return Ok(Exit::Ok);
     }
-    if !show.json.json {
+    if !show.json.json && !is_repaired {
         output::print(&format!("{}\n", plain(piece.page)))?;
     }
-    let input = file::embedded(piece.recording)?;
-    let path = format!("{}.pcap", piece.name);
+    let input = file::embedded(recording)?;
+    let path = match is_repaired {
+        true => format!("{} (repaired).pcap", piece.name),
+        false => format!("{}.pcap", piece.name),
+    };
     show_recording(show, input, Path::new(&path))
 }
 
@@ -125,6 +142,7 @@ fn list() -> String {
         let _infallible = writeln!(out, "{:width$}  {}", piece.name, piece.summary());
     }
     out.push_str("\nThe page and the messages of one: teetap museum NAME\n");
+    out.push_str("The same session without the bug: teetap museum NAME --repaired\n");
     out
 }
 
