@@ -91,7 +91,7 @@ fn generated(piece: &Piece) -> String {
         printed(&["judge", "-v", &file]),
         printed(&["diff", &file, "repaired.pcap"]),
     );
-    let why = match differences.starts_with("the same: ") {
+    let why = match differences.lines().count() == 1 {
         true => format!(" {SAME}"),
         false => String::new(),
     };

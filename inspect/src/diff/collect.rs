@@ -285,6 +285,7 @@ impl Collector {
             let len = datagram.received().map_or(0, <[u8]>::len);
             if self.options.filter.is_none() {
                 side.statistics.datagram(datagram.dir, at, len);
+                side.statistics.reading(datagram.dir, &reading);
             }
         }
         for (index, message) in reading

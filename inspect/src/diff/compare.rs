@@ -15,7 +15,7 @@ use super::{
     legs::align_legs,
     lineage::Lineage,
     side::{Noise, Side, SideDirection},
-    stats::{Statistic, statistics},
+    stats::{Statistic, counts, statistics},
     ticks,
 };
 use crate::Layer;
@@ -37,7 +37,7 @@ pub struct Comparison {
     /// True if both sides saw the same game, so that ticks are compared; `None` if neither snapshots nor inputs are on
     /// both sides.
     pub same_game: Option<bool>,
-    /// Statistics of both games; empty if the sides saw the same game. They are not differences.
+    /// Statistics of both games, which are not differences. Only counts if both sides saw the same game.
     pub statistics: Vec<Statistic>,
     /// The counts of the comparison.
     pub totals: Totals,
@@ -158,6 +158,9 @@ pub fn compare(a: &Side, b: &Side, settings: &DiffSettings) -> Comparison {
     result.totals.ticks_alike = found.alike;
     if found.same_game != Some(true) {
         result.statistics = statistics(a, b);
+    }
+    if !settings.is_one_session {
+        result.statistics.extend(counts(a, b));
     }
     for difference in found.differences {
         result.push(|result| &mut result.ticks, difference);

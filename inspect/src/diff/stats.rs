@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 
 use teetap_proxy::session::Time;
-use teetap_wire::{Dir, PerDir};
+use teetap_wire::{Dir, Flags, PerDir, snap::Fate};
 
 use super::{entry::Field, side::Side};
+use crate::Reading;
 
 /// Minimum number of inputs or snapshots for a statistic.
 const LEAST: u64 = 10;
@@ -44,6 +45,8 @@ pub enum Measure {
     Percent(f64),
     /// Median, least and greatest value, in ticks or milliseconds.
     Spread(i64, i64, i64),
+    /// A number of occurrences, or the greatest of some numbers.
+    Count(u64),
     /// The only value of a field.
     Always(Box<str>),
     /// A field with at least two values.
@@ -95,6 +98,17 @@ pub(super) struct Statistics {
     fields: BTreeMap<Box<str>, Option<Box<str>>>,
     datagrams: PerDir<Occasions>,
     bytes: PerDir<u64>,
+    /// Number of vital messages that were sent again.
+    resent: PerDir<u64>,
+    /// Number of datagrams that request a resend.
+    requests: PerDir<u64>,
+    /// Number of datagrams that cannot be read.
+    unreadable: PerDir<u64>,
+    /// Number of snapshots that the client discards, and that are copies.
+    discarded: u64,
+    copies: u64,
+    /// Greatest number of items in a snapshot.
+    items: usize,
 }
 
 /// Occurrences of one kind, with the times of the first and the last.
@@ -153,6 +167,41 @@ impl Statistics {
         if self.newest.is_some() {
             self.datagrams[dir].add(at);
             self.bytes[dir] += len as u64;
+        }
+    }
+
+    /// Counts the reading of a datagram: unreadable, a request for a resend, and messages that are sent again.
+    pub(super) fn reading(&mut self, dir: Dir, reading: &Reading) {
+        self.unreadable[dir] += u64::from(reading.error.is_some());
+        self.requests[dir] += u64::from(reading.header.flags.contains(Flags::RESEND));
+        let resent = reading.messages.iter().filter(|message| message.transport.resend);
+        self.resent[dir] += resent.count() as u64;
+        let snapshots = reading
+            .messages
+            .iter()
+            .filter_map(|message| message.completed.view());
+        for snapshot in snapshots {
+            self.items = self.items.max(snapshot.snapshot().len());
+            match snapshot.fate {
+                Fate::NoBase | Fate::Broken | Fate::BadCrc => self.discarded += 1,
+                Fate::Again => self.copies += 1,
+                Fate::Kept | Fate::Late => {}
+            }
+        }
+    }
+
+    /// Returns the value of a count.
+    const fn count(&self, count: Count) -> u64 {
+        match count {
+            Count::Resent(Dir::C2s) => self.resent.c2s,
+            Count::Resent(Dir::S2c) => self.resent.s2c,
+            Count::Requests(Dir::C2s) => self.requests.c2s,
+            Count::Requests(Dir::S2c) => self.requests.s2c,
+            Count::Unreadable(Dir::C2s) => self.unreadable.c2s,
+            Count::Unreadable(Dir::S2c) => self.unreadable.s2c,
+            Count::Discarded => self.discarded,
+            Count::Copies => self.copies,
+            Count::Items => self.items as u64,
         }
     }
 
@@ -278,6 +327,85 @@ const KINDS: &[(Kind, &str, Dir, &str)] = &[
     (Kind::Datagrams(Dir::S2c), "datagrams.s2c", Dir::S2c, "per second"),
     (Kind::Bytes(Dir::S2c), "bytes.s2c", Dir::S2c, "per second"),
 ];
+
+/// A count that one fault may change.
+#[derive(Clone, Copy, Debug)]
+enum Count {
+    Resent(Dir),
+    Requests(Dir),
+    Unreadable(Dir),
+    Discarded,
+    Copies,
+    Items,
+}
+
+/// The counts: name, direction, what it counts.
+const COUNTS: &[(Count, &str, Dir, &str)] = &[
+    (
+        Count::Unreadable(Dir::C2s),
+        "unreadable.c2s",
+        Dir::C2s,
+        "datagrams",
+    ),
+    (
+        Count::Unreadable(Dir::S2c),
+        "unreadable.s2c",
+        Dir::S2c,
+        "datagrams",
+    ),
+    (
+        Count::Resent(Dir::C2s),
+        "resent.c2s",
+        Dir::C2s,
+        "messages sent again",
+    ),
+    (
+        Count::Resent(Dir::S2c),
+        "resent.s2c",
+        Dir::S2c,
+        "messages sent again",
+    ),
+    (
+        Count::Requests(Dir::C2s),
+        "requests.c2s",
+        Dir::C2s,
+        "requests for a resend",
+    ),
+    (
+        Count::Requests(Dir::S2c),
+        "requests.s2c",
+        Dir::S2c,
+        "requests for a resend",
+    ),
+    (
+        Count::Discarded,
+        "snap.discarded",
+        Dir::S2c,
+        "snapshots the client cannot use",
+    ),
+    (Count::Copies, "snap.copies", Dir::S2c, "snapshots sent again"),
+    (Count::Items, "snap.items", Dir::S2c, "most items in a snapshot"),
+];
+
+/// Returns the counts that differ.
+pub(super) fn counts(a: &Side, b: &Side) -> Vec<Statistic> {
+    let mut found = Vec::new();
+    for (count, name, dir, about) in COUNTS {
+        let values = [a, b].map(|side| side.statistics.count(*count));
+        let [of_a, of_b] = values;
+        if of_a != of_b {
+            let (less, more) = (of_a.min(of_b), of_a.max(of_b));
+            found.push(Statistic {
+                name: (*name).into(),
+                dir: *dir,
+                about: Some(about),
+                values: values.map(Measure::Count),
+                differs: more > less.saturating_mul(2),
+            });
+        }
+    }
+    found
+}
 
 /// Returns the statistics that both sides have, and the fields of inputs that never change on one side.
 pub(super) fn statistics(a: &Side, b: &Side) -> Vec<Statistic> {

@@ -85,6 +85,7 @@ struct StatisticBody<'d> {
 enum MeasureBody<'d> {
     Number(f64),
     Median(i64),
+    Count(u64),
     Always(&'d str),
     Varies(()),
 }
@@ -161,6 +162,7 @@ fn statistic(one: &Statistic) -> StatisticBody<'_> {
             MeasureBody::Number((number * 1000.0).round() / 1000.0)
         }
         &Measure::Spread(middle, ..) => MeasureBody::Median(middle),
+        Measure::Count(count) => MeasureBody::Count(*count),
         Measure::Always(value) => MeasureBody::Always(value),
         Measure::Varies => MeasureBody::Varies(()),
     };

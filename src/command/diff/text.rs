@@ -383,6 +383,7 @@ fn measure(value: &Measure) -> String {
         Measure::Percent(percent) => format!("{percent:.0} %"),
         Measure::Spread(middle, least, greatest) if least == greatest => middle.to_string(),
         Measure::Spread(middle, least, greatest) => format!("{middle} ({least} to {greatest})"),
+        Measure::Count(count) => count.to_string(),
         Measure::Always(value) => format!("always {value}"),
         Measure::Varies => "varies".to_owned(),
     }
