@@ -153,7 +153,10 @@ pub fn compare(a: &Side, b: &Side, settings: &DiffSettings) -> Comparison {
         );
         noise(&mut result, dir, [a, b]);
     }
-    let found = ticks::compare(a, b, settings);
+    let found = match settings.join_only {
+        true => ticks::ByTick::default(),
+        false => ticks::compare(a, b, settings),
+    };
     result.same_game = found.same_game;
     result.totals.ticks_alike = found.alike;
     if found.same_game != Some(true) {

@@ -74,6 +74,8 @@ pub struct DiffSettings {
     pub each: bool,
     /// True if the sides are the two legs of one session, so that messages are aligned by their origin.
     pub is_one_session: bool,
+    /// True to compare games only by statistics, because a side ends soon after its join.
+    pub join_only: bool,
 }
 
 /// Returns the fields that differ in the order of the first side, followed by fields that only the second side has.

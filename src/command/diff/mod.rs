@@ -53,7 +53,7 @@ pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
         ignore,
         secrets: options.contents.secrets(),
         each: options.verbose > 0,
-        is_one_session: false,
+        ..DiffSettings::default()
     };
     let [a, b] = sources(options)?;
     let join_only = until.is_none() && [&a, &b].iter().any(|source| source.reference.is_some());
@@ -71,6 +71,7 @@ pub(crate) fn diff(options: &DiffOptions) -> anyhow::Result<Exit> {
     let (a, b) = (read(a)?, read(b)?);
     let settings = DiffSettings {
         is_one_session: a.source.is_other_leg(&b.source) && a.side.session == b.side.session,
+        join_only,
         ..settings
     };
     let comparison = compare(&a.side, &b.side, &settings);

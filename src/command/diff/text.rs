@@ -205,7 +205,7 @@ impl Page {
     fn statistics(&mut self, all: &[Statistic]) {
         let shown: Vec<&Statistic> = all.iter().filter(|one| self.all || one.differs).collect();
         let alike = all.iter().filter(|one| !one.differs).count();
-        if all.is_empty() {
+        if shown.is_empty() && alike < FEW {
             return;
         }
         self.title("statistics of the game, not counted as differences");
