@@ -160,10 +160,10 @@ pub fn compare(a: &Side, b: &Side, settings: &DiffSettings) -> Comparison {
     result.same_game = found.same_game;
     result.totals.ticks_alike = found.alike;
     if found.same_game != Some(true) {
-        result.statistics = statistics(a, b);
+        result.statistics = statistics(&a.statistics, &b.statistics);
     }
     if !settings.is_one_session {
-        result.statistics.extend(counts(a, b));
+        result.statistics.extend(counts(&a.statistics, &b.statistics));
     }
     for difference in found.differences {
         result.push(|result| &mut result.ticks, difference);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use teetap_proxy::session::Time;
 use teetap_wire::{Dir, Flags, PerDir, snap::Fate};
 
-use super::{entry::Field, side::Side};
+use super::entry::Field;
 use crate::Reading;
 
 /// Minimum number of inputs or snapshots for a statistic.
@@ -388,10 +388,10 @@ const COUNTS: &[(Count, &str, Dir, &str)] = &[
 ];
 
 /// Returns the counts that differ.
-pub(super) fn counts(a: &Side, b: &Side) -> Vec<Statistic> {
+pub(super) fn counts(a: &Statistics, b: &Statistics) -> Vec<Statistic> {
     let mut found = Vec::new();
     for (count, name, dir, about) in COUNTS {
-        let values = [a, b].map(|side| side.statistics.count(*count));
+        let values = [a, b].map(|side| side.count(*count));
         let [of_a, of_b] = values;
         if of_a != of_b {
             let (less, more) = (of_a.min(of_b), of_a.max(of_b));
@@ -408,8 +408,7 @@ pub(super) fn counts(a: &Side, b: &Side) -> Vec<Statistic> {
 }
 
 /// Returns the statistics that both sides have, and the fields of inputs that never change on one side.
-pub(super) fn statistics(a: &Side, b: &Side) -> Vec<Statistic> {
-    let (a, b) = (&a.statistics, &b.statistics);
+pub(super) fn statistics(a: &Statistics, b: &Statistics) -> Vec<Statistic> {
     let both = |values: [Option<Measure>; 2]| -> Option<[Measure; 2]> {
         let [a, b] = values;
         Some([a?, b?])
