@@ -130,12 +130,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Command::Messages {
             definitions, name, ..
         } => command::messages(&definitions, name.as_deref()),
-        Command::Museum {
-            show,
-            repaired,
-            save,
-            name,
-        } => command::museum(&show, name.as_deref(), repaired, save.as_deref()),
+        Command::Museum(options) => command::museum(&options),
         Command::Explain { options, words } => command::explain(&options, &words),
         Command::Check {
             definitions,

@@ -8,8 +8,8 @@ use teetap_inspect::control;
 use teetap_proxy::io::Target;
 
 use super::{
-    Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, ProxyOptions, Quiet, Range,
-    RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
+    Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, MuseumOptions, ProxyOptions,
+    Quiet, Range, RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
 };
 
 /// Sub-commands.
@@ -139,21 +139,7 @@ pub(crate) enum Command {
     ///
     /// Without NAME, lists the recordings. With NAME, prints its page (the symptoms, the bug, and the finding that names it), then
     /// the messages, as `open` does.
-    Museum {
-        #[command(flatten)]
-        show: Show,
-        /// Use the same session without the bug
-        ///
-        /// Prints its messages without the page, or writes it with --save.
-        #[arg(long, requires = "name")]
-        repaired: bool,
-        /// Write the recording to this file instead; it must not exist
-        #[arg(long, value_name = "FILE", requires = "name")]
-        save: Option<PathBuf>,
-        /// The name of a recording
-        #[arg(value_name = "NAME")]
-        name: Option<String>,
-    },
+    Museum(Box<MuseumOptions>),
     /// Explain the bytes of one datagram down to bits, or a code
     ///
     /// Reads a datagram in every protocol that it may belong to, or only in the one of --proto. Of a code that teetap prints, such as

@@ -22,7 +22,9 @@ pub(crate) use options::{ProxyOptions, RunOptions};
 pub(crate) use refuse::{Refusal, command_like, one_line, refuse};
 pub(crate) use screen::ScreenOptions;
 pub(crate) use show::{Definitions, FilterOption, Json, Quiet, Range, Search, Show};
-pub(crate) use tools::{DiffOptions, ExplainOptions, JudgeOptions, ShrinkOptions, TortureOptions};
+pub(crate) use tools::{
+    DiffOptions, ExplainOptions, JudgeOptions, MuseumOptions, ShrinkOptions, TortureOptions,
+};
 
 use std::ffi::OsString;
 

@@ -7,7 +7,7 @@ use teetap_wire::{Dir, Side};
 
 use super::{
     options::Protocol,
-    show::{Contents, FilterOption, Json, Quiet},
+    show::{Contents, FilterOption, Json, Quiet, Show},
     values::{duration, seed},
 };
 
@@ -158,6 +158,24 @@ pub(crate) struct ExplainOptions {
 
     #[command(flatten)]
     pub(crate) contents: Contents,
+}
+
+/// Options and arguments of `teetap museum`.
+#[derive(Debug, Args)]
+pub(crate) struct MuseumOptions {
+    #[command(flatten)]
+    pub(crate) show: Show,
+    /// Use the same session without the bug
+    ///
+    /// Prints its messages without the page, or writes it with --save.
+    #[arg(long, requires = "name")]
+    pub(crate) repaired: bool,
+    /// Write the recording to this file instead; it must not exist
+    #[arg(long, value_name = "FILE", requires = "name")]
+    pub(crate) save: Option<PathBuf>,
+    /// The name of a recording
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
 }
 
 /// Options and arguments of `teetap diff`.

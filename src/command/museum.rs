@@ -15,7 +15,7 @@ use teetap_wire::{
 
 use super::{file, notes::plain, open::show_recording};
 use crate::{
-    cli::Show,
+    cli::MuseumOptions,
     exit::{Exit, Failure},
     output,
 };
@@ -64,17 +64,19 @@ pieces! {
     "empty-ignored"
 }
 
-/// Prints the list, or the page of a piece and its messages, or writes its recording to a file. With `is_repaired`, uses
+/// Prints the list, or the page of a piece and its messages, or writes its recording to a file. With `--repaired`, uses
 /// the recording without the bug, and prints only its messages.
 ///
 /// # Errors
 /// There is no such piece, or the file exists or cannot be written.
-pub(crate) fn museum(
-    show: &Show,
-    name: Option<&str>,
-    is_repaired: bool,
-    save: Option<&Path>,
-) -> anyhow::Result<Exit> {
+pub(crate) fn museum(options: &MuseumOptions) -> anyhow::Result<Exit> {
+    let MuseumOptions {
+        show,
+        repaired,
+        save,
+        name,
+    } = options;
+    let is_repaired = *repaired;
     let Some(name) = name else {
         if show.json.json {
             let text = "cannot print the list as JSON; name a recording, or leave out --json";

@@ -85,6 +85,13 @@ fn type_text(value: &Value, defs: &Value) -> String {
         };
         return format!("{}{null}", quoted.join(", "));
     }
+    if let [first, second, _] = value["type"].as_array().map_or(&[][..], Vec::as_slice) {
+        return format!(
+            "{}, {} or null",
+            first.as_str().unwrap(),
+            second.as_str().unwrap()
+        );
+    }
     let (name, null) = match &value["type"] {
         Value::Array(types) => (types[0].as_str().unwrap(), " or null"),
         one => (one.as_str().unwrap(), ""),
