@@ -65,7 +65,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Runs until a signal is received, the command ends, or no reader is left.
+    /// Runs until a signal is received, the command ends, stdin is closed if that ends the run, or no reader is left.
     pub(crate) fn run(mut self) -> anyhow::Result<Exit> {
         if self.output.had_screen() {
             DRAWING.apply();
@@ -168,6 +168,7 @@ impl Live {
                     }
                     return Ok((EndedBy::Demo, exit));
                 }
+                Ok(Wake::StdinClosed) => return Ok((EndedBy::StdinClosed, Exit::Ok)),
                 Ok(Wake::Report(level, text)) => self.output.log(self.now(), level, &text),
                 Err(RecvTimeoutError::Timeout) => {}
                 // No sender is left; the ticks continue.
@@ -257,6 +258,7 @@ impl Live {
         let decided = self.wake.try_iter().find_map(|wake| match wake {
             Wake::Signal(number) => Some(by_signal(number)),
             Wake::Done(exit, _) => Some((EndedBy::Demo, exit)),
+            Wake::StdinClosed => Some((EndedBy::StdinClosed, Exit::Ok)),
             Wake::Report(..) => None,
         });
         decided.unwrap_or((EndedBy::Crash, Exit::Internal))

@@ -19,6 +19,7 @@ mod review;
 mod run;
 mod settings;
 mod signals;
+mod stdin;
 mod wake;
 
 use std::{

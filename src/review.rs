@@ -133,7 +133,7 @@ impl Review {
             match wake.recv_timeout(TICK) {
                 Ok(Wake::Signal(number)) => return Ok(Exit::Signal(number)),
                 Ok(Wake::Report(level, text)) => screen.app.log(screen.app.now(), level, &text),
-                Ok(Wake::Done(..)) | Err(_) => {}
+                Ok(Wake::Done(..) | Wake::StdinClosed) | Err(_) => {}
             }
             self.look(&mut screen.app);
             console.carry_out(&mut screen.app);

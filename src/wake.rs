@@ -14,6 +14,8 @@ pub(crate) enum Wake {
     Signal(u8),
     /// The demo has ended, with this exit code and lines to print.
     Done(Exit, Vec<(Level, String)>),
+    /// Stdin was closed.
+    StdinClosed,
     /// A line to print.
     Report(Level, String),
 }

@@ -69,6 +69,13 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "DUR", env = "TEETAP_TIMEOUT", value_parser = duration, hide_env_values = true)]
     pub(crate) timeout: Option<Duration>,
 
+    /// End the run when stdin is closed
+    ///
+    /// For a program that starts teetap with a pipe as its stdin: the system closes the pipe however that program ends, even if
+    /// it is killed. Bytes on stdin are ignored. Not with --tui or CMD, which read stdin themselves.
+    #[arg(long)]
+    pub(crate) until_stdin_closes: bool,
+
     /// End the run with exit code 1 when a message matches
     #[arg(long, value_name = "EXPR", env = "TEETAP_FAIL_ON", hide_env_values = true)]
     pub(crate) fail_on: Option<String>,
@@ -229,6 +236,16 @@ impl RunOptions {
             Some(addr) => Err(Failure::usage(format!(
                 "cannot listen on {addr}: other machines could connect; add --allow-remote to let them"
             ))),
+        }
+    }
+
+    /// Refuses `--until-stdin-closes` if `reader`, a program or the screen, reads stdin.
+    pub(crate) fn check_stdin(&self, reader: Option<&str>) -> Result<(), Failure> {
+        match reader {
+            Some(reader) if self.until_stdin_closes => Err(Failure::usage(format!(
+                "cannot use --until-stdin-closes with {reader}, which reads stdin; leave out one of them"
+            ))),
+            _ => Ok(()),
         }
     }
 

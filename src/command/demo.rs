@@ -13,6 +13,7 @@ use crate::{
     cli::{RunOptions, ScreenOptions},
     exit::{Exit, Failure},
     signals::Signals,
+    stdin,
     wake::Wake,
 };
 
@@ -32,6 +33,7 @@ pub(crate) fn demo(
     duration: Option<Duration>,
 ) -> anyhow::Result<Exit> {
     screen.check()?;
+    options.check_stdin(screen.tui.then_some("--tui"))?;
     let duration = duration.unwrap_or(if screen.tui { LONG } else { SHORT });
     let listen = options.listen()?;
     let (wake_sender, wake) = mpsc::channel();
@@ -67,6 +69,9 @@ pub(crate) fn demo(
     if screen.tui {
         setup.open_screen(screen, &mut output, &run, (options, "demo"), &reports)?;
         output.begin_tour();
+    }
+    if options.until_stdin_closes {
+        stdin::watch(reports).map_err(Failure::network)?;
     }
     setup.live(run, output, control, wake).run()
 }

@@ -14,6 +14,7 @@ use crate::{
     exit::{Exit, Failure},
     live::Live,
     signals::Signals,
+    stdin,
 };
 
 /// The output of a run, and the event that ends the run.
@@ -35,6 +36,15 @@ impl<'a> Mode<'a> {
             false => Self::Lines,
         }
     }
+
+    /// Returns the part of the command line that reads stdin; `None` if nothing does.
+    const fn reader_of_stdin(self) -> Option<&'static str> {
+        match self {
+            Self::Screen(_) => Some("--tui"),
+            Self::Command(command) if !command.is_empty() => Some("CMD"),
+            Self::Lines | Self::Command(_) => None,
+        }
+    }
 }
 
 /// Runs a proxy.
@@ -46,6 +56,7 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
         screen.check()?;
     }
     let (proto, options) = (options.protocol.only(), &options.run);
+    options.check_stdin(mode.reader_of_stdin())?;
     let listen = options.listen()?;
     let server = target.resolve().map_err(|error| {
         let meant = cli::command_like(&target.host).map_or(String::new(), |name| {
@@ -85,6 +96,9 @@ pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> 
             (options, &target.to_string()),
             &wake_sender,
         )?;
+    }
+    if options.until_stdin_closes {
+        stdin::watch(wake_sender).map_err(Failure::network)?;
     }
     run.probe()?;
     Live {

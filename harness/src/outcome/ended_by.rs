@@ -27,6 +27,8 @@ pub enum EndedBy {
     Timeout,
     /// The command of `run` ended.
     Command,
+    /// Stdin was closed.
+    StdinClosed,
     /// Stdout was closed.
     StdoutClosed,
     /// The demo ended.
@@ -46,6 +48,7 @@ impl EndedBy {
             Self::Ending(ending) => ending_body(ending),
             Self::Timeout => EndedByBody::Timeout,
             Self::Command => EndedByBody::Command,
+            Self::StdinClosed => EndedByBody::StdinClosed,
             Self::StdoutClosed => EndedByBody::StdoutClosed,
             Self::Demo => EndedByBody::Demo,
             Self::User => EndedByBody::User,
@@ -64,6 +67,7 @@ impl fmt::Display for EndedBy {
             Self::Ending(ending) => write!(f, "{}: {ending}", ending.by),
             Self::Timeout => f.write_str("--timeout"),
             Self::Command => f.write_str("the end of the command"),
+            Self::StdinClosed => f.write_str("closed stdin"),
             Self::StdoutClosed => f.write_str("closed stdout"),
             Self::Demo => f.write_str("the end of the demo"),
             Self::User => f.write_str("the user"),

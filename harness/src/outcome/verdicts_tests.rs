@@ -90,6 +90,10 @@ signal         signal -      -      stopped  130 signal         B--s
 signal         signal -      until  killed   130 signal         Bsss
 signal         signal until  until  0        130 signal         Bsss
 signal         signal exit17 -      -        130 signal         B---
+stdin_closed   ok     -      -      -        0   stdin_closed   p---
+stdin_closed   ok     -      until  -        4   stdin_closed   pFp-
+stdin_closed   ok     until  until  -        0   until          ppp-
+stdin_closed   ok     fail   -      -        1   fail           F---
 stdout_closed  ok     -      until  -        0   stdout_closed  pss-
 stdout_closed  ok     until  until  -        0   stdout_closed  pss-
 user           ok     -      until  -        0   user           pss-
@@ -113,6 +117,7 @@ fn run(words: &[&str]) -> (Summary, Verdicts) {
         "timeout" => EndedBy::Timeout,
         "command" => EndedBy::Command,
         "signal" => EndedBy::Signal(2),
+        "stdin_closed" => EndedBy::StdinClosed,
         "stdout_closed" => EndedBy::StdoutClosed,
         "user" => EndedBy::User,
         "crash" => EndedBy::Crash,
