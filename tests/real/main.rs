@@ -19,6 +19,7 @@ mod hostile;
 mod input_log;
 mod joins;
 mod journal;
+mod kits;
 mod late;
 mod legs;
 mod link;

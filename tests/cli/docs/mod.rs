@@ -19,9 +19,9 @@ use commands::{check_command, check_output, commands, invocations, is_harmless, 
 use pages::{Page, pages, root};
 
 /// Folders of the repository.
-const FOLDERS: [&str; 13] = [
-    "benches/", "capture/", "docs/", "engine/", "harness/", "inspect/", "peer/", "proxy/", "rules/", "src/",
-    "tests/", "tui/", "wire/",
+const FOLDERS: [&str; 15] = [
+    "benches/", "capture/", "docs/", "engine/", "harness/", "inspect/", "kits/", "peer/", "proxy/", "release/",
+    "rules/", "src/", "tests/", "tui/", "wire/",
 ];
 
 #[test]
