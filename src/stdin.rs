@@ -1,10 +1,6 @@
 //! `--until-stdin-closes`: the end of stdin ends the run.
 
-use std::{
-    io,
-    sync::mpsc,
-    thread,
-};
+use std::{io, sync::mpsc, thread};
 
 use crate::wake::Wake;
 

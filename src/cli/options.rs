@@ -72,7 +72,7 @@ pub(crate) struct RunOptions {
     /// End the run when stdin is closed
     ///
     /// For a program that starts teetap with a pipe as its stdin: the system closes the pipe however that program ends, even if
-    /// it is killed. Bytes on stdin are ignored. Not with --tui or CMD, which read stdin themselves.
+    /// it is killed. Bytes on stdin are ignored. A screen or CMD, which read stdin themselves, cannot be used with it.
     #[arg(long)]
     pub(crate) until_stdin_closes: bool,
 

@@ -125,8 +125,9 @@ fn each_command_takes_only_its_own_options() {
     let mirrored = OPTIONS
         .iter()
         .map(|option| option.to_lowercase().replace('_', "-"));
-    // TEETAP_LOG is the filter of the log.
-    let all: Vec<String> = mirrored.chain(["log".to_owned()]).collect();
+    // TEETAP_LOG is the filter of the log. A variable would end runs that a person starts.
+    let others = ["log", "until-stdin-closes"].map(str::to_owned);
+    let all: Vec<String> = mirrored.chain(others).collect();
     let cases: [(&str, Vec<&str>, &[&str]); 15] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         (

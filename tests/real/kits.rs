@@ -36,7 +36,11 @@ fn passes(name: &str, program: impl AsRef<OsStr>, args: &[&str]) -> Result<()> {
     let lines = program.log().lines();
     let last: Vec<&str> = lines.iter().rev().take(SHOWN).map(|line| &*line.text).collect();
     let last: Vec<&str> = last.into_iter().rev().collect();
-    ensure!(status.success(), "{name} ended with {status}:\n{}", last.join("\n"));
+    ensure!(
+        status.success(),
+        "{name} ended with {status}:\n{}",
+        last.join("\n")
+    );
     Ok(())
 }
 
@@ -56,14 +60,22 @@ fn the_tests_of_the_python_kit_pass() -> Result<()> {
     let _turn = turn::shared()?;
     let tests = root("kits/python/tests");
     let options = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error"];
-    passes("pytest", python()?, &[&options[..], &[&tests.to_string_lossy()]].concat())
+    passes(
+        "pytest",
+        python()?,
+        &[&options[..], &[&tests.to_string_lossy()]].concat(),
+    )
 }
 
 #[test]
 fn the_types_of_the_python_kit_are_complete() -> Result<()> {
     let package = root("kits/python/src/teetap");
     let options = ["-m", "mypy", "--strict", "--cache-dir", "/dev/null"];
-    passes("mypy", python()?, &[&options[..], &[&package.to_string_lossy()]].concat())
+    passes(
+        "mypy",
+        python()?,
+        &[&options[..], &[&package.to_string_lossy()]].concat(),
+    )
 }
 
 #[test]

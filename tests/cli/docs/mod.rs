@@ -20,8 +20,8 @@ use pages::{Page, pages, root};
 
 /// Folders of the repository.
 const FOLDERS: [&str; 15] = [
-    "benches/", "capture/", "docs/", "engine/", "harness/", "inspect/", "kits/", "peer/", "proxy/", "release/",
-    "rules/", "src/", "tests/", "tui/", "wire/",
+    "benches/", "capture/", "docs/", "engine/", "harness/", "inspect/", "kits/", "peer/", "proxy/",
+    "release/", "rules/", "src/", "tests/", "tui/", "wire/",
 ];
 
 #[test]
