@@ -158,16 +158,15 @@ def deb(release: Release) -> tuple[str, bytes]:
     name = f"teetap_{release.version}_{MACHINES[release.machine][0]}.deb"
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder, "root")
-        root.mkdir(mode=0o755)
-        for path in folders(files):
-            (root / path).mkdir(mode=0o755)
+        for path in ["", *folders(files)]:
+            (root / path).mkdir()
             (root / path).chmod(0o755)
         for path, entry in files.items():
             (root / path).write_bytes(entry.data)
             (root / path).chmod(entry.mode)
         for path in [root, *root.rglob("*")]:
             os.utime(path, (release.time, release.time))
-        command = ["dpkg-deb", "--root-owner-group", "--uniform-compression", "-Zxz", "-z9", "--build", root, Path(folder, name)]
+        command = ["dpkg-deb", "--root-owner-group", "--uniform-compression", "-Zxz", "-z9", "--threads-max=1", "--build", root, Path(folder, name)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         return name, Path(folder, name).read_bytes()
 
