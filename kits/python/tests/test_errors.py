@@ -66,8 +66,8 @@ def test_a_server_that_is_down_is_named_by_the_wait() -> None:
     with teetap.Proxy(NOBODY) as p:
         with pytest.raises(teetap.WaitTimeout, match="nothing listens there"):
             p.wait("sv_chat", timeout=1.5)
-        with pytest.raises(TimeoutError):
-            p.watch("sv_chat").next(0.1)
+        with p.watch("sv_chat") as watch, pytest.raises(TimeoutError):
+            watch.next(0.1)
 
 
 def test_refused_commands() -> None:
