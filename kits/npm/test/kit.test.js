@@ -72,8 +72,14 @@ async function joined(proxy, play) {
     await connected;
     return await play(client);
   } finally {
-    // It fails after a CLOSE.
-    if (!isGone) await client.Disconnect();
+    if (isGone) {
+      // After a CLOSE of the peer the client cannot disconnect, and leaves its socket open, which keeps this process alive.
+      client.clearAllIntervals();
+      client.socket?.close();
+      client.socket = undefined;
+    } else {
+      await client.Disconnect();
+    }
   }
 }
 
