@@ -118,6 +118,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         } => command::grep(search, range, &show, &expr, &file),
         Command::Diff(options) => command::diff(&options),
         Command::Judge(options) => command::judge(&options),
+        Command::Report(options) => command::report(&options),
         Command::Scrub {
             quiet,
             definitions,

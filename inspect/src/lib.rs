@@ -12,7 +12,7 @@
 //!
 //! Law: text from peers never contains control characters when this crate returns it.
 //!
-//! [`mod@explain`] is independent of the other modules: it explains every byte of one datagram. [`diff`] compares two
+//! [`report`] sums up a recording as Markdown. [`mod@explain`] is independent of the other modules: it explains every byte of one datagram. [`diff`] compares two
 //! sessions.
 
 mod after;
@@ -44,6 +44,7 @@ mod place;
 mod previous;
 pub mod reading;
 pub mod recording;
+pub mod report;
 pub mod row;
 mod select;
 pub mod sentence;

@@ -9,7 +9,7 @@ use teetap_proxy::io::Target;
 
 use super::{
     Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, MuseumOptions, ProxyOptions,
-    Quiet, Range, RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
+    Quiet, Range, ReportOptions, RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
 };
 
 /// Sub-commands.
@@ -96,6 +96,13 @@ pub(crate) enum Command {
     /// with its first occurrence. Errors are listed before warnings, early ones before late ones, and losses of the network
     /// last. The exit code is 1 if there is an error.
     Judge(JudgeOptions),
+    /// Sum up a recording as Markdown, for a bug report
+    ///
+    /// Lists the findings with their first place, draws the messages around the first finding, explains its datagram, and adds joins, losses,
+    /// rules, the bits of each message and of each type of snapshot item, and the command that repeats the run: at most 60,000
+    /// characters. Hides secrets, texts of players and servers, and addresses, as `scrub` does. The exit code is 0 whatever was
+    /// found.
+    Report(ReportOptions),
     /// Redact secrets, texts and addresses in a recording
     ///
     /// Replaces every password, rcon command and code by the same number of *, and likewise every text that players and servers wrote: chat,
@@ -256,7 +263,7 @@ pub(crate) enum ConfigPart {
 }
 
 /// The names of all commands.
-pub(super) const COMMANDS: [&str; 19] = [
+pub(super) const COMMANDS: [&str; 20] = [
     "run",
     "demo",
     "replay",
@@ -264,6 +271,7 @@ pub(super) const COMMANDS: [&str; 19] = [
     "grep",
     "diff",
     "judge",
+    "report",
     "scrub",
     "messages",
     "museum",

@@ -107,6 +107,34 @@ pub(crate) struct JudgeOptions {
     pub(crate) file: PathBuf,
 }
 
+/// Options and arguments of `teetap report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportOptions {
+    #[command(flatten)]
+    pub(crate) quiet: Quiet,
+
+    /// Report only on this session
+    #[arg(long = "for", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) session: Option<u32>,
+
+    /// Write the report to this file [default: stdout]
+    ///
+    /// An existing file is replaced.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Keep texts of players and servers; replace only secrets in them
+    #[arg(long)]
+    pub(crate) keep_text: bool,
+
+    #[command(flatten)]
+    pub(crate) contents: Contents,
+
+    /// The recording: whatever `open` reads; - is stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
 /// Options of `teetap shrink`.
 #[derive(Debug, Args)]
 pub(crate) struct ShrinkOptions {

@@ -1,16 +1,12 @@
 //! Joins of sessions in the summary: stopped joins with the reason, and with `-v` the time of each step.
 
-use std::time::Duration;
 use teetap_wire::counted;
 
 use teetap_harness::outcome::Joins;
-use teetap_inspect::joins::{Join, JoinOutcome, PassedStep};
+use teetap_inspect::joins::waterfall;
 
 /// Maximum number of joins that are listed.
 const MAX_LISTED: usize = 20;
-
-/// Columns of the longest bar.
-const BAR: u128 = 24;
 
 /// Returns a line for each join that stopped by itself. With `details`, returns a line for every join and for each of
 /// its steps.
@@ -21,7 +17,7 @@ pub(super) fn lines(joins: &Joins, details: bool) -> Vec<String> {
     for join in list.into_iter().take(MAX_LISTED) {
         lines.push(format!("teetap: {join}"));
         if details {
-            steps(join, &mut lines);
+            lines.extend(waterfall(join).iter().map(|line| format!("teetap:   {line}")));
         }
     }
     let is_full = lines.len() >= MAX_LISTED || details;
@@ -31,54 +27,11 @@ pub(super) fn lines(joins: &Joins, details: bool) -> Vec<String> {
     lines
 }
 
-/// Appends a line for each step of a join: the message, the side that was waited for, and the time.
-fn steps(join: &Join, lines: &mut Vec<String>) {
-    let longest = join.steps.iter().map(|step| step.took.as_millis()).max();
-    let longest = longest.unwrap_or_default().max(1);
-    for step in &join.steps {
-        let PassedStep {
-            from, took, delayed, ..
-        } = step;
-        let ms = took.as_millis();
-        let bar = "━".repeat(usize::try_from(ms * BAR / longest).unwrap_or_default());
-        let delayed = delayed
-            .as_ref()
-            .map_or(String::new(), |delayed| format!("  {delayed}"));
-        let line = format!(
-            "teetap:   {:<24} {from:<6} {:>10}  {bar}{delayed}",
-            name(step),
-            milliseconds(*took)
-        );
-        lines.push(line.trim_end().to_owned());
-    }
-    if let Some((name, from)) = join.awaited.filter(|_| join.outcome != JoinOutcome::Entered) {
-        let waited = join
-            .end
-            .since(join.steps.last().map_or(join.begin, |step| step.at));
-        lines.push(format!(
-            "teetap:   {name:<24} {from:<6} {:>10}  missing",
-            milliseconds(waited)
-        ));
-    }
-}
-
-/// Returns the name of a step, with the number of its messages if there are several.
-fn name(step: &PassedStep) -> String {
-    match step.count {
-        1 => step.name.to_owned(),
-        count => format!("{} ×{count}", step.name),
-    }
-}
-
-fn milliseconds(time: Duration) -> String {
-    format!("{} ms", time.as_millis())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{sync::Arc, time::Duration};
 
-    use teetap_inspect::joins::{Delayed, Ended};
+    use teetap_inspect::joins::{Delayed, Ended, Join, JoinOutcome, PassedStep};
     use teetap_proxy::session::{SessionId, Time};
     use teetap_wire::{Side, receiver::JoinKind};
 

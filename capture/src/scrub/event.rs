@@ -13,7 +13,7 @@ use teetap_proxy::session::{Connless, Datagram, Ends, Event, EventKind, MadeAt, 
 
 impl Scrubber {
     /// Replaces the addresses of a run.
-    pub(super) fn run(&mut self, run: &mut Run) {
+    pub fn run(&mut self, run: &mut Run) {
         run.listen = self.socket(run.listen);
         run.server = self.socket(run.server);
         run.target = self.target(&run.target);

@@ -114,7 +114,7 @@ impl Scrubber {
 
     /// Returns a log line of the program with placeholders.
     #[must_use]
-    pub(super) fn text(&mut self, text: &str) -> String {
+    pub fn text(&mut self, text: &str) -> String {
         if !self.keep.text {
             return sentence::scrubbed(self, text);
         }

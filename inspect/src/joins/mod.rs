@@ -13,6 +13,7 @@
 //! | `flaw.rs` | why a message of a map download has no effect |
 //! | `join.rs` | a finished join |
 //! | `finding.rs` | the faults of joins, for programs that check sessions |
+//! | `waterfall.rs` | the steps of a join as text |
 
 mod fate;
 mod finding;
@@ -21,6 +22,7 @@ mod follow;
 mod join;
 #[cfg(test)]
 mod tests;
+mod waterfall;
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
@@ -30,6 +32,7 @@ use teetap_wire::Side;
 
 pub use finding::Finding;
 pub use join::{Delayed, Ended, Join, JoinOutcome, PassedStep};
+pub use waterfall::waterfall;
 
 use crate::Reading;
 use follow::JoinProgress;

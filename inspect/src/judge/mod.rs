@@ -59,7 +59,7 @@ pub use peers::{Culprit, PeerRelease};
 pub use rank::{Counts, Findings};
 pub use report::Report;
 
-use crate::{DecodedEvent, Decoder, Stated, recording::Item};
+use crate::{DecodedEvent, Decoder, Stated, joins::Join, recording::Item};
 
 use self::{entries::Entries, notes::Seen};
 
@@ -98,9 +98,20 @@ impl Judge {
     /// Decodes and records an item of a recording, after the decoder's own events that were due before it. Passes the
     /// event of the item to `done` so that its memory can be reused.
     pub fn record(&mut self, item: Item, decoder: &mut Decoder, done: impl FnOnce(Event)) {
+        self.record_watched(item, decoder, &mut |_| {}, done);
+    }
+
+    /// Records an item like [`Self::record`], and shows what was decoded to `watch`.
+    pub fn record_watched(
+        &mut self,
+        item: Item,
+        decoder: &mut Decoder,
+        watch: &mut dyn FnMut(Watched<'_>),
+        done: impl FnOnce(Event),
+    ) {
         match item {
             Item::Start { .. } => {
-                self.finish(decoder);
+                self.finish_watched(decoder, watch);
                 self.restart();
                 decoder.restart();
             }
@@ -109,6 +120,7 @@ impl Judge {
                     self.event(&due);
                 }
                 let decoded = decoder.decode(event);
+                watch(Watched::Event(&decoded, decoder.stated()));
                 self.event(&decoded);
                 if let Some(reading) = decoded.reading {
                     decoder.recycle(reading);
@@ -125,10 +137,16 @@ impl Judge {
 
     /// Ends a recording: records the decoder's events that are still due, and the joins that are still in progress.
     pub fn finish(&mut self, decoder: &mut Decoder) {
+        self.finish_watched(decoder, &mut |_| {});
+    }
+
+    /// Ends a recording like [`Self::finish`], and shows the joins to `watch`.
+    pub fn finish_watched(&mut self, decoder: &mut Decoder, watch: &mut dyn FnMut(Watched<'_>)) {
         while let Some(due) = decoder.due(self.last) {
             self.event(&due);
         }
         for join in decoder.finish(self.last) {
+            watch(Watched::Joined(&join));
             self.joined(&join);
         }
         self.never_closed(decoder);
@@ -192,6 +210,15 @@ impl Judge {
             findings.collect()
         })
     }
+}
+
+/// What a judge of a recording has decoded.
+#[derive(Debug)]
+pub enum Watched<'a> {
+    /// An event, with the version that the server has stated so far. A join that ended with it is in the event.
+    Event(&'a DecodedEvent, &'a Stated),
+    /// A join that was in progress at the end of a run.
+    Joined(&'a Join),
 }
 
 impl Default for Judge {

@@ -82,7 +82,7 @@ impl fmt::Display for PeerRelease {
 
 /// Evidence of the releases that the two peers of a session run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Peers {
+pub(crate) struct Peers {
     proto: Option<Proto>,
     /// The version number in `client_version`.
     client_version: Option<i32>,
@@ -93,13 +93,13 @@ pub(super) struct Peers {
 
 impl Peers {
     /// Returns true if a datagram may identify its sender.
-    pub(super) fn may_learn(datagram: &Datagram, reading: &Reading) -> bool {
+    pub(crate) fn may_learn(datagram: &Datagram, reading: &Reading) -> bool {
         let introduces = |message| introduces(message) || is_tken_connect(datagram, message);
         datagram.ordinal <= INTRODUCTIONS && reading.messages.iter().any(introduces)
     }
 
     /// Records evidence of the sender's release in a datagram.
-    pub(super) fn learn(&mut self, datagram: &Datagram, reading: &Reading) {
+    pub(crate) fn learn(&mut self, datagram: &Datagram, reading: &Reading) {
         if reading
             .messages
             .iter()
@@ -123,7 +123,7 @@ impl Peers {
 
     /// Records the sender of a datagram with an oddity. Control packets alone, such as a CLOSE, do not identify a
     /// server.
-    pub(super) fn odd(&mut self, datagram: &Datagram, reading: &Reading) {
+    pub(crate) fn odd(&mut self, datagram: &Datagram, reading: &Reading) {
         self.proto = Some(datagram.proto);
         let mut messages = reading.messages.iter();
         let is_of_server = datagram.origin == Origin::Peer && datagram.dir.sender() == Side::Server;
@@ -131,18 +131,18 @@ impl Peers {
     }
 
     /// Records that the server has accepted the client.
-    pub(super) const fn online(&mut self) {
+    pub(crate) const fn online(&mut self) {
         self.is_answered = true;
     }
 
     /// Sets the protocol of the session.
-    pub(super) const fn set_proto(&mut self, proto: Proto) {
+    pub(crate) const fn set_proto(&mut self, proto: Proto) {
         self.proto = Some(proto);
     }
 
     /// Returns the release of a side; `None` for a server without evidence. `version` is the version in the server's
     /// replies to server browsers.
-    pub(super) fn program(&self, side: Side, version: Option<&str>) -> Option<PeerRelease> {
+    pub(crate) fn program(&self, side: Side, version: Option<&str>) -> Option<PeerRelease> {
         let proto = self.proto?;
         let signs = Signs {
             proto,

@@ -60,6 +60,12 @@ pub(crate) fn compress_parts(parts: &[&[u8]], trailing: Trailing, out: &mut Vec<
     bits.finish(trailing);
 }
 
+/// Returns the number of bits of the code of a byte.
+#[must_use]
+pub fn bits_of(byte: u8) -> u8 {
+    code(byte).len
+}
+
 /// Inflates `input` into the start of `out`.
 ///
 /// # Errors
