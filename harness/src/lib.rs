@@ -8,6 +8,7 @@
 //! | [`demo`] | a server and two bots that play through a proxy |
 //! | [`outcome`] | the result of a run: its cause, its exit code, the facts at its end, its tests in a report |
 //! | [`junit`] | reports for continuous integration |
+//! | [`step_summary`] | the same as Markdown, for the summary of a job |
 //!
 //! Law: nothing here prints, reads the command line or ends the process. Errors are typed; the caller decides about
 //! their wording and about exit codes.
@@ -17,4 +18,5 @@ pub mod demo;
 pub mod junit;
 pub mod outcome;
 pub mod shrink;
+pub mod step_summary;
 pub mod torture;

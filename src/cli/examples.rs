@@ -98,6 +98,11 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
         "Report to continuous integration what is not known yet",
     ),
     (
+        "report",
+        "teetap report run.pcapng -o report.md",
+        "Write a report for a bug report, without texts and addresses",
+    ),
+    (
         "scrub",
         "teetap scrub run.pcapng -o public.pcapng",
         "Make a recording that can be published",

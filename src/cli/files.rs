@@ -18,6 +18,7 @@ pub(crate) fn check_files(options: &RunOptions) -> Result<(), Failure> {
         ("--write", options.write.as_ref().map(|target| target.path())),
         ("--log", options.log.as_deref()),
         ("--junit", options.junit.as_deref()),
+        ("--summary", options.summary.as_deref()),
         ("--journal", options.journal.as_deref()),
         ("--input-log", options.input_log.as_deref()),
     ];

@@ -87,6 +87,12 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FILE", env = "TEETAP_JUNIT", hide_env_values = true)]
     pub(crate) junit: Option<PathBuf>,
 
+    /// Append the result as Markdown to a file, for the summary of a job
+    ///
+    /// The file is usually $GITHUB_STEP_SUMMARY.
+    #[arg(long, value_name = "FILE", env = "TEETAP_SUMMARY", hide_env_values = true)]
+    pub(crate) summary: Option<PathBuf>,
+
     /// Repair the loss of a message that its sender never repeats
     ///
     /// The message is DDNet's ACCEPT: a client whose ACCEPT is lost, or that never sends one, does not join. With this option

@@ -49,6 +49,12 @@ pub(crate) struct TortureOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 
+    /// Append the result as Markdown to a file, for the summary of a job
+    ///
+    /// The file is usually $GITHUB_STEP_SUMMARY.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary: Option<PathBuf>,
+
     /// The game server; the port is 8303 when none is given
     #[arg(value_name = "HOST[:PORT]")]
     pub(crate) target: teetap_proxy::io::Target,
@@ -84,6 +90,12 @@ pub(crate) struct JudgeOptions {
     /// An existing file is replaced.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
+
+    /// Append the result as Markdown to a file, for the summary of a job
+    ///
+    /// The file is usually $GITHUB_STEP_SUMMARY.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) summary: Option<PathBuf>,
 
     /// Report only these codes, such as wrong-token,ack-ahead
     #[arg(long, value_name = "CODE", value_delimiter = ',')]

@@ -11,7 +11,10 @@ use teetap_capture::{
     reading::{Recording, ahead::Reader},
 };
 use teetap_engine::rules;
-use teetap_harness::junit::{Case, Outcome, Report, Suite};
+use teetap_harness::{
+    junit::{Case, Outcome, Report, Suite},
+    step_summary::StepSummary,
+};
 use teetap_inspect::{
     Decoder, Style,
     judge::{Finding, Findings, Ignored, Judge, Topic, Wanted, named},
@@ -80,6 +83,8 @@ pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
     let registry = options.contents.registry()?;
     let report = options.junit.as_deref().map(Report::create);
     let report = report.transpose().map_err(Failure::report)?;
+    let summary = options.summary.as_deref().map(StepSummary::open);
+    let summary = summary.transpose().map_err(Failure::network)?;
     let style = Style {
         json: options.json.json,
         quiet: options.quiet.quiet,
@@ -113,10 +118,12 @@ pub(crate) fn judge(options: &JudgeOptions) -> anyhow::Result<Exit> {
     }
     output.judged(&read.tally, &read.findings, exit);
     output.flush()?;
+    let suite = suite(options, &read, exit);
     if let Some(report) = report {
-        report
-            .write(&suite(options, &read, exit))
-            .map_err(Failure::network)?;
+        report.write(&suite).map_err(Failure::network)?;
+    }
+    if let Some(summary) = summary {
+        summary.append(&suite).map_err(Failure::network)?;
     }
     Ok(exit)
 }

@@ -395,7 +395,7 @@ fn repeat(read: &Read, options: &ReportOptions, name: &str) -> String {
     let run = match (&read.repeat, &read.run) {
         (Some(line), _) if !hides => format!("{line}\n"),
         (_, Some(run)) if hides => format!(
-            "# the server, options and rules are hidden: --keep-text shows them\nteetap run SERVER --seed {}\n",
+            "# the server, options and rules are hidden: --show-secrets shows the whole line\nteetap run SERVER --seed {}\n",
             run.seed
         ),
         (_, Some(run)) => format!(

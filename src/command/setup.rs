@@ -14,7 +14,7 @@ use teetap_engine::{
     recording::Prepared,
     rules::Rules,
 };
-use teetap_harness::{junit::Report, outcome::Verdicts};
+use teetap_harness::{junit::Report, outcome::Verdicts, step_summary::StepSummary};
 use teetap_inspect::{Snapshots, Style, Verbosity, Viewer, jsonl};
 use teetap_proxy::{
     io::{Bus, Clock, DEFAULT_PORT, LogFile, Nice, entropy},
@@ -290,13 +290,18 @@ fn seed(options: &RunOptions, repeated: Option<u64>, program: Option<&Program>) 
     Ok(u32::from_be_bytes(drawn).into())
 }
 
-/// Returns the JUnit report of a run; `None` if the user requested none.
+/// Returns the JUnit report and the summary of a run; `None` if the user requested neither.
 fn verdicts(options: &RunOptions, target: &str, clock: Clock) -> Result<Option<Verdicts>, Failure> {
-    let Some(path) = &options.junit else {
+    let report = options.junit.as_deref().map(Report::create);
+    let report = report.transpose().map_err(Failure::report)?;
+    let summary = options.summary.as_deref().map(StepSummary::open);
+    let summary = summary.transpose().map_err(Failure::network)?;
+    if report.is_none() && summary.is_none() {
         return Ok(None);
-    };
+    }
     Ok(Some(Verdicts {
-        report: Report::create(path).map_err(Failure::report)?,
+        report,
+        summary,
         target: target.to_owned(),
         until: options.show.until.clone(),
         fail_on: options.fail_on.clone(),

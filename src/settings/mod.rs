@@ -31,13 +31,14 @@ pub(crate) const PROJECT: &str = "teetap.toml";
 pub(crate) const USER: &str = "teetap/config.toml";
 
 /// Options that a project's file may not set, since the file may come from another person.
-pub(crate) const USER_ONLY: [&str; 9] = [
+pub(crate) const USER_ONLY: [&str; 10] = [
     "allow-remote",
     "show-secrets",
     "control",
     "input-log",
     "journal",
     "junit",
+    "summary",
     "log",
     "messages",
     "write",

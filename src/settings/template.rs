@@ -12,7 +12,7 @@ use super::{KEYS, USER_ONLY, options};
 const WIDTH: usize = 100;
 
 /// Values of options that have no default, as examples.
-const EXAMPLES: [(&str, &str); 24] = [
+const EXAMPLES: [(&str, &str); 25] = [
     ("listen", "\"127.0.0.1:8303\""),
     ("seed", "1"),
     ("rule", "[\"drop when sv_emoticon\"]"),
@@ -26,6 +26,7 @@ const EXAMPLES: [(&str, &str); 24] = [
     ("timeout", "\"5min\""),
     ("log", "\"teetap.log\""),
     ("junit", "\"report.xml\""),
+    ("summary", "\"summary.md\""),
     ("input-log", "\"inputs.log\""),
     ("journal", "\"journal.jsonl\""),
     ("faults-from", "\"journal.jsonl\""),

@@ -25,6 +25,7 @@ mod options;
 mod processes;
 mod progress;
 mod readers;
+mod report;
 mod rules;
 mod runs;
 mod same;

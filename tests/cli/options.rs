@@ -69,6 +69,7 @@ const VALUES: &[(&str, &str)] = &[
     ("timeout", "1s"),
     ("input-log", "x"),
     ("junit", "x"),
+    ("summary", "x"),
     ("journal", "x"),
     ("faults-from", "x"),
     ("log", "x"),
@@ -104,12 +105,13 @@ const COMPARED: [&str; 8] = [
 ];
 
 /// Options of the command that lists findings.
-const JUDGED: [&str; 10] = [
+const JUDGED: [&str; 11] = [
     "leg",
     "quiet",
     "verbose",
     "json",
     "junit",
+    "summary",
     "only",
     "ignore",
     "ignore-file",
@@ -128,7 +130,7 @@ fn each_command_takes_only_its_own_options() {
     // TEETAP_LOG is the filter of the log. A variable would end runs that a person starts.
     let others = ["log", "until-stdin-closes"].map(str::to_owned);
     let all: Vec<String> = mirrored.chain(others).collect();
-    let cases: [(&str, Vec<&str>, &[&str]); 15] = [
+    let cases: [(&str, Vec<&str>, &[&str]); 16] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
         (
             "open",
@@ -138,6 +140,11 @@ fn each_command_takes_only_its_own_options() {
         ("grep", [&SHOWN[..], &SEARCHED[..]].concat(), &["c2s", "FILE"]),
         ("diff", COMPARED.to_vec(), &["A", "B"]),
         ("judge", JUDGED.to_vec(), &["FILE"]),
+        (
+            "report",
+            vec!["for", "output", "keep-text", "quiet", "show-secrets", "messages"],
+            &["FILE"],
+        ),
         (
             "scrub",
             vec!["output", "keep-unknown", "keep-text", "quiet", "messages"],
@@ -163,7 +170,9 @@ fn each_command_takes_only_its_own_options() {
         ("fmt", vec!["check", "write"], &["FILE"]),
         (
             "torture",
-            vec!["all", "jobs", "json", "junit", "only", "seed", "stay", "timeout"],
+            vec![
+                "all", "jobs", "json", "junit", "only", "seed", "stay", "summary", "timeout",
+            ],
             &["127.0.0.1:1", "--", "true"],
         ),
         ("completions", vec![], &["bash"]),

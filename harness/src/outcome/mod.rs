@@ -12,7 +12,7 @@ pub use exit::Exit;
 pub use joins::Joins;
 pub use summary::{Summary, grave};
 pub use times::Times;
-pub use verdicts::Verdicts;
+pub use verdicts::{Verdicts, VerdictsError};
 
 /// Maximum number of findings, and of stopped joins, that are named at the end of a run.
 pub const FEW: usize = 3;

@@ -17,13 +17,27 @@ use super::{EndedBy, Exit, Summary};
 use crate::{
     child,
     junit::{Case, Outcome, Report, ReportError, Suite},
+    step_summary::{StepSummary, StepSummaryError},
 };
+
+/// Reason why the tests of a run cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum VerdictsError {
+    /// The JUnit report.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// The summary.
+    #[error(transparent)]
+    Summary(#[from] StepSummaryError),
+}
 
 /// The report of a run, and the tests that it contains.
 #[derive(Debug)]
 pub struct Verdicts {
-    /// File of the report.
-    pub report: Report,
+    /// File of the JUnit report; `None` if none is wanted.
+    pub report: Option<Report>,
+    /// File to which the result is appended as Markdown; `None` if none is wanted.
+    pub summary: Option<StepSummary>,
     /// The server as the user wrote it.
     pub target: String,
     /// Expression of `--until`.
@@ -35,11 +49,11 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
-    /// Writes the report.
+    /// Writes the report and the summary.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn write(self, summary: &Summary) -> Result<(), ReportError> {
+    /// A file cannot be written.
+    pub fn write(self, summary: &Summary) -> Result<(), VerdictsError> {
         let changed = summary
             .rules_changed
             .then(|| ("rules_changed", "true".to_owned()));
@@ -58,7 +72,11 @@ impl Verdicts {
             .collect(),
             cases: self.cases(summary),
         };
-        self.report.write(&suite)
+        let reported = self.report.map(|report| report.write(&suite));
+        let appended = self.summary.map(|summary| summary.append(&suite));
+        reported.transpose()?;
+        appended.transpose()?;
+        Ok(())
     }
 
     fn cases(&self, summary: &Summary) -> Vec<Case> {

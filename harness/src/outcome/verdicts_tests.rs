@@ -147,7 +147,8 @@ fn run(words: &[&str]) -> (Summary, Verdicts) {
         cmd,
     };
     let verdicts = Verdicts {
-        report: Report::create(Path::new("/dev/null")).unwrap(),
+        report: Some(Report::create(Path::new("/dev/null")).unwrap()),
+        summary: None,
         target: "host".to_owned(),
         until: has_until.then(|| "sv_chat".to_owned()),
         fail_on: has_until.then(|| "close".to_owned()),

@@ -147,6 +147,7 @@ impl Bits {
             header: 8 * header as u64 + token,
             payload,
             costs,
+            is_connless: false,
         };
         if reading.error.is_some() || !self.framed(datagram.dir, &framed, reading) {
             self.unreadable(size);
@@ -164,6 +165,7 @@ impl Bits {
             header: 0,
             payload: &connless.bytes,
             costs: Costs { is_compressed: false },
+            is_connless: true,
         };
         if !self.framed(connless.dir, &framed, reading) {
             self.unreadable(framed.size);
@@ -187,10 +189,15 @@ impl Bits {
         };
         let (mut end, mut sum) = (0, 0);
         for message in peers(reading) {
-            let range = message.ranges.range();
+            // The size of a message outside of connections is that of its datagram.
+            let range = match framed.is_connless {
+                true => 0..framed.payload.len(),
+                false => message.ranges.range(),
+            };
+            let next = range.end.max(end);
             let range = range.start.max(end)..range.end.max(end).min(framed.payload.len());
             let bytes = framed.payload.get(range).unwrap_or_default();
-            end = message.ranges.range().end.max(end);
+            end = next;
             let bits = framed.costs.sum(bytes);
             sum += bits;
             let entry = entry(&mut self.messages, (dir, reading.label(message)), |key| {
@@ -333,6 +340,8 @@ struct Framed<'a> {
     /// The payload before compression.
     payload: &'a [u8],
     costs: Costs,
+    /// True for a datagram outside of connections.
+    is_connless: bool,
 }
 
 /// The bits of the bytes of a payload.

@@ -14,7 +14,8 @@ const MAX_CODE: usize = 300;
 /// Returns a code span, which may stand in a table cell.
 #[must_use]
 pub fn code(text: &str) -> String {
-    let clean = printable(text.as_bytes());
+    // Lines become words, other control characters are replaced.
+    let clean = printable(text.replace(['\n', '\r', '\t'], " ").as_bytes());
     let mut span = String::from("`");
     let mut chars = clean.trim().chars();
     for c in chars.by_ref().take(MAX_CODE) {
@@ -23,7 +24,6 @@ pub fn code(text: &str) -> String {
             '|' | '`' => {
                 let _never_fails = write!(span, "\\u{{{:x}}}", u32::from(c));
             }
-            '\n' | '\r' => span.push(' '),
             c => span.push(c),
         }
     }

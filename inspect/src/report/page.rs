@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt::Write as _};
 
 use teetap_proxy::session::Time;
-use teetap_wire::{Dir, Severity, Side, counted};
+use teetap_wire::{Dir, Side, counted};
 
 use super::{
     Arrow, Collected, Ladder, Participant, Session, Sum,
@@ -497,7 +497,7 @@ fn sentence(finding: &Finding) -> String {
         Cow::Owned(text) => cell.push_str(&code(text)),
     }
     if let Some(detail) = &finding.detail {
-        let _never_fails = write!(cell, "; {}", code(detail));
+        let _never_fails = write!(cell, "; {}", code(detail.as_str()));
     }
     cell
 }
@@ -565,24 +565,4 @@ impl Sheet {
             self.len += len;
         }
     }
-}
-
-/// Returns the short form of a report, for the summary of a job: what was tried, its outcome, and the first findings.
-#[must_use]
-pub fn short(title: &str, outcome: &str, of: &Findings, frames: bool) -> String {
-    let grave = Findings {
-        list: of
-            .list
-            .iter()
-            .filter(|finding| finding.severity > Severity::Info)
-            .cloned()
-            .collect(),
-        ..Findings::default()
-    };
-    format!(
-        "### {}\n\n{}\n{}\n",
-        code(title),
-        plain(outcome),
-        findings(&grave, frames).replace("\n## ", "\n#### ")
-    )
 }

@@ -22,6 +22,7 @@ use std::{
 
 use teetap_harness::{
     junit::Report,
+    step_summary::StepSummary,
     torture::{self, Plan, Stopper, TortureError},
 };
 
@@ -40,6 +41,8 @@ pub(crate) fn torture(options: &TortureOptions) -> anyhow::Result<Exit> {
     let (wall, start) = (SystemTime::now(), Instant::now());
     let report = options.junit.as_deref().map(Report::create);
     let report = report.transpose().map_err(Failure::report)?;
+    let summary = options.summary.as_deref().map(StepSummary::open);
+    let summary = summary.transpose().map_err(Failure::network)?;
     let (wake, woken) = mpsc::channel();
     if options.command.is_empty() {
         let text = "no command after --; write teetap torture HOST -- CMD {addr}";
@@ -81,9 +84,12 @@ pub(crate) fn torture(options: &TortureOptions) -> anyhow::Result<Exit> {
     } else {
         output::print(&table.text(look::columns(io::stdout())))?;
     }
+    let suite = table.suite(wall, start.elapsed());
     if let Some(report) = report {
-        let suite = table.suite(wall, start.elapsed());
         report.write(&suite).map_err(Failure::network)?;
+    }
+    if let Some(summary) = summary {
+        summary.append(&suite).map_err(Failure::network)?;
     }
     Ok(signal.map_or_else(|| table.exit(), Exit::Signal))
 }
