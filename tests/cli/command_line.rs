@@ -2,7 +2,7 @@
 
 use crate::{refused, run};
 
-pub(crate) const OPTIONS: [&str; 28] = [
+pub(crate) const OPTIONS: [&str; 29] = [
     "HEAL",
     "LISTEN",
     "ALLOW_REMOTE",
@@ -28,6 +28,7 @@ pub(crate) const OPTIONS: [&str; 28] = [
     "MESSAGES",
     "INPUT_LOG",
     "JUNIT",
+    "SUMMARY",
     "JOURNAL",
     "FAULTS_FROM",
     "WRITE",

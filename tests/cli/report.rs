@@ -24,6 +24,9 @@ fn table(report: &str, heading: &str) -> Vec<Vec<String>> {
     let Some((_, section)) = report.split_once(heading) else {
         return Vec::new();
     };
+    let section = section
+        .split_once("\n## ")
+        .map_or(section, |(section, _)| section);
     let lines = section.lines().skip_while(|line| !line.starts_with("|--"));
     let rows = lines.skip(1).take_while(|line| line.starts_with('|'));
     let cells = |line: &str| {
