@@ -119,6 +119,9 @@ const JUDGED: [&str; 11] = [
     "messages",
 ];
 
+/// Options of the command that reads one datagram.
+const EXPLAINED: [&str; 6] = ["dir", "frame", "proto", "json", "show-secrets", "messages"];
+
 /// Options of every command.
 const LOOK: [&str; 2] = ["color", "ascii"];
 
@@ -157,11 +160,7 @@ fn each_command_takes_only_its_own_options() {
             &["JOURNAL", "--", "CMD"],
         ),
         ("messages", vec!["form", "messages"], &[]),
-        (
-            "explain",
-            vec!["dir", "proto", "json", "show-secrets", "messages"],
-            &["00"],
-        ),
+        ("explain", EXPLAINED.to_vec(), &["00"]),
         (
             "check",
             vec!["against", "explain", "json", "messages", "quiet"],

@@ -12,6 +12,7 @@ use super::{
     Span,
     packet::{Payload, Walk},
     snap_data,
+    tree::label,
     verdict::Doubt,
 };
 
@@ -222,15 +223,6 @@ impl Walk {
         }
         self.tree
             .bytes(depth, span, label, counted(span.len, "byte").to_string());
-    }
-}
-
-/// Returns the name of a field, with its index in a list.
-pub(super) fn label(def: &Def, record: &Record) -> String {
-    let name = def.field(record.field).map_or("", |field| &*field.name);
-    match record.index {
-        Some(index) => format!("{name}[{index}]"),
-        None => name.to_owned(),
     }
 }
 

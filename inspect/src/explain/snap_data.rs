@@ -10,7 +10,7 @@ use teetap_wire::{
     varint,
 };
 
-use super::{Span, message::label, packet::Walk};
+use super::{Span, packet::Walk, tree::label};
 
 /// The data of a snapshot while it is explained.
 struct Data<'a> {

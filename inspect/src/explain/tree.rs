@@ -2,7 +2,10 @@
 
 use std::{fmt::Write as _, ops::Range};
 
-use teetap_wire::{Note, def::Secrets};
+use teetap_wire::{
+    Note,
+    def::{Def, Record, Secrets},
+};
 
 use super::{ExplainRow, Kind, Space, Span};
 
@@ -163,4 +166,13 @@ fn holds(span: Span, space: Space, at: usize, end: usize) -> bool {
 /// Returns true if `span` contains all bytes from `at` to `end`. An empty range may also be at its end.
 fn holds_whole(span: Span, space: Space, at: usize, end: usize) -> bool {
     span.space == space && at >= span.at && end <= span.end()
+}
+
+/// Returns the name of a field, with its index in a list.
+pub(super) fn label(def: &Def, record: &Record) -> String {
+    let name = def.field(record.field).map_or("", |field| &*field.name);
+    match record.index {
+        Some(index) => format!("{name}[{index}]"),
+        None => name.to_owned(),
+    }
 }

@@ -101,7 +101,7 @@ impl Bits {
     pub fn messages(&self) -> Vec<(Dir, &str, Sum)> {
         let messages = self.messages.iter();
         let mut all: Vec<_> = messages.map(|((dir, name), sum)| (*dir, &**name, *sum)).collect();
-        all.sort_by(|a, b| b.2.bits.cmp(&a.2.bits));
+        all.sort_by_key(|(_, _, sum)| std::cmp::Reverse(sum.bits));
         all
     }
 
@@ -109,7 +109,7 @@ impl Bits {
     #[must_use]
     pub fn items(&self) -> Vec<(&str, Sum)> {
         let mut all: Vec<_> = self.items.iter().map(|(name, sum)| (&**name, *sum)).collect();
-        all.sort_by(|a, b| b.1.bits.cmp(&a.1.bits));
+        all.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.bits));
         all
     }
 
