@@ -58,7 +58,8 @@ fn session(at: u64, id: u32, state: State) -> Item {
 
 #[test]
 fn every_bit_of_a_datagram_is_attributed() {
-    let (packed, odd) = (chat(1, b"hello hello hello hello"), vec![0x10, 1, 2]);
+    // Zeros have the shortest codes.
+    let (packed, odd) = (chat(1, &[0; 40]), vec![0x10, 1, 2]);
     let mut clear = [0; 1400];
     let inflated = decompress(&packed[7..], &mut clear).unwrap();
     let items = vec![
@@ -137,7 +138,12 @@ fn a_page_has_only_its_own_markup() {
     let text = page.text();
     assert!(text.chars().count() <= MAX);
     assert!(!text.contains('\u{202e}'));
-    for line in text.lines().filter(|line| line.starts_with('|')) {
+    let mut is_fenced = false;
+    let lines = text.lines().filter(|line| {
+        is_fenced ^= line.starts_with("```");
+        !is_fenced
+    });
+    for line in lines.filter(|line| line.starts_with('|')) {
         let head = line.matches('|').count();
         assert!([3, 5, 6, 7, 11].contains(&head), "{line}");
     }

@@ -112,7 +112,11 @@ impl JoinTurns {
                 return other_version(seen, body);
             }
             "rcon_cmd" => {
-                let is_odd = !self.is_authed && body != TELLS_VERSION;
+                // The command of DDNet's clients has only placeholders in a scrubbed recording.
+                let is_scrubbed = body
+                    .strip_suffix(b"\0")
+                    .is_some_and(|text| text.iter().all(|byte| *byte == b'*'));
+                let is_odd = !self.is_authed && body != TELLS_VERSION && !is_scrubbed;
                 return is_odd.then_some(Turn::RconCommand);
             }
             "ready" => {

@@ -204,8 +204,12 @@ pub(super) fn positions<'a>(args: &'a [String], options: &Options) -> Vec<&'a st
 /// Returns true if the command can be run here: it reads no stdin, and only existing files.
 pub(super) fn is_harmless(args: &[String], line: &str) -> bool {
     let reads = args.iter().any(|arg| READING.contains(&arg.as_str()));
-    let is_file = |arg: &&String| ENDINGS.iter().any(|ending| arg.ends_with(ending));
-    let missing = args.iter().filter(is_file).any(|arg| !root().join(arg).is_file());
+    // `run.pcapng#57` is a packet of a file.
+    let mut names = args
+        .iter()
+        .map(|arg| arg.split_once('#').map_or(&**arg, |(file, _)| file));
+    let is_file = |arg: &&str| ENDINGS.iter().any(|ending| arg.ends_with(ending));
+    let missing = names.any(|arg| is_file(&arg) && !root().join(arg).is_file());
     let stdin = args.iter().any(|arg| arg == "-");
     reads && !missing && !stdin && !line.contains(" | ")
 }

@@ -76,16 +76,20 @@ fn no_third(ints: &[i32]) -> Option<Vec<u8>> {
     Some(packed(head.iter().chain(&[0]).chain(rest).copied()))
 }
 
-/// Returns the data with type and id of each item exchanged; `None` if the items do not fill the data.
+/// Returns the data with type and id of each item exchanged; `None` if the items do not fill the data, or if none has a
+/// type with an agreed size.
 fn swapped(ints: &[i32], sizes: &Sizes) -> Option<Vec<u8>> {
     let (head, rest) = ints.split_at_checked(HEADER)?;
     let [deleted, updated, _] = *head else { return None };
     let (keys, mut rest) = rest.split_at_checked(usize::try_from(deleted).ok()?)?;
     // The key of a deleted item is one int, whose halves are not exchanged.
     let mut all = [head, keys].concat();
+    // Items of types without an agreed size would fit by chance.
+    let mut is_known = false;
     for _ in 0..updated {
         let [id, kind, more @ ..] = rest else { return None };
         let agreed = sizes.of_kind(u16::try_from(*kind).ok()?);
+        is_known |= agreed.is_some();
         let len = match agreed {
             Some(len) => usize::from(len),
             None => 1 + usize::try_from(*more.first()?).ok()?,
@@ -95,5 +99,5 @@ fn swapped(ints: &[i32], sizes: &Sizes) -> Option<Vec<u8>> {
         all.extend(values);
         rest = after;
     }
-    rest.is_empty().then(|| packed(all))
+    (is_known && rest.is_empty()).then(|| packed(all))
 }
