@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use teetap_proxy::session::{OpensNothing, SessionChange, SessionId, State, Time};
-use teetap_wire::Severity;
+use teetap_wire::{Code, Seq, Severity};
 
 use crate::Values;
 
@@ -46,7 +46,7 @@ pub(super) struct Session {
 pub(super) struct Oddity {
     topic: Topic,
     by: Culprit,
-    text: Cow<'static, str>,
+    pub(super) text: Cow<'static, str>,
     detail: Option<Values>,
     first: Occurrence,
     last: Time,
@@ -61,6 +61,8 @@ pub(super) struct Oddity {
     pub(super) role: Option<Role>,
     /// Overrides the severity of the topic.
     pub(super) severity: Option<Severity>,
+    /// The number whose ack refutes the finding; `None` if no ack does.
+    pub(super) refuted_by: Option<Seq>,
 }
 
 impl Oddity {
@@ -83,6 +85,7 @@ impl Oddity {
             led_by: PossibleCause::Any,
             role: None,
             severity: None,
+            refuted_by: None,
         }
     }
 
@@ -187,6 +190,37 @@ impl Entries {
                 self.sessions.remove(&id);
             }
         }
+    }
+
+    /// Removes the findings of a peer about acks that do not advance, if the peer's ack advances after all.
+    pub(super) fn acked(&mut self, id: Option<SessionId>, by: Culprit, ack: Seq) {
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return;
+        };
+        let before = session.entries.len();
+        let is_refuted = |missing: Seq| missing.is_behind(ack);
+        session
+            .entries
+            .retain(|entry| entry.by != by || !entry.refuted_by.is_some_and(is_refuted));
+        self.kept -= before - session.entries.len();
+    }
+
+    /// Returns true if datagrams of the session were lost, and no error of a peer may be the cause of a failure.
+    pub(super) fn has_only_losses(&self, id: Option<SessionId>) -> bool {
+        let Some(session) = self.sessions.get(&id) else {
+            return false;
+        };
+        let is_loss = |entry: &Oddity| {
+            matches!(
+                entry.topic,
+                Topic::Note(Code::SeqAhead | Code::ResendRequest | Code::Overtaken)
+            )
+        };
+        let is_error = |entry: &Oddity| {
+            let role = entry.role.unwrap_or_else(|| entry.topic.role());
+            role == Role::Fault && entry.topic.severity_as(role) == Severity::Error
+        };
+        session.entries.iter().any(is_loss) && !session.entries.iter().any(is_error)
     }
 
     /// Returns true if the session is online.

@@ -3,16 +3,19 @@
 use std::borrow::Cow;
 
 use teetap_proxy::session::{Connless, Datagram, Origin, SessionId, Time};
-use teetap_wire::{Code, Note, printable};
+use teetap_wire::{Code, Note, Property, Seq, printable};
 
 use super::{
     Judge,
     entries::Oddity,
     finding::Occurrence,
-    finding_code::Topic,
+    finding_code::{Role, Topic},
     peers::{Culprit, Peers},
 };
-use crate::{After, Message, Reading, sentence};
+use crate::{After, Message, Reading, sentence, track::Fact};
+
+/// The text for an ack that does not advance, if nothing shows that the peer receives anything.
+const NOT_ACKED: &str = "vital chunks are not acked: their receiver ignores them, or they are lost on the way; their sender ends the connection";
 
 /// A datagram of a session with its decoded contents.
 pub(super) struct Seen<'a> {
@@ -28,6 +31,15 @@ impl Judge {
             && let Some(session) = self.entries.session(seen.session)
         {
             session.peers.learn(seen.datagram, seen.reading);
+        }
+        let is_dropped = |note: &Note| note.code.has(Property::DropsDatagram);
+        let is_read = seen.datagram.origin == Origin::Peer && seen.reading.error.is_none();
+        if let Some(ack) = seen.reading.header.ack.filter(|_| is_read)
+            && !seen.datagram.notes.iter().any(|note| is_dropped(&note))
+            && !seen.reading.notes.iter().any(is_dropped)
+        {
+            let by = seen.datagram.dir.sender().into();
+            self.entries.acked(seen.session, by, ack);
         }
         for note in &seen.reading.notes {
             self.note(seen, None, note);
@@ -122,6 +134,12 @@ impl Judge {
         let text = Cow::Borrowed(note.code.text());
         let mut entry = Oddity::new(topic, by, (text, detail), place);
         entry.leads = leads;
+        entry.refuted_by = unproven(reading, note);
+        if entry.refuted_by.is_some() && note.code == Code::AckStuck {
+            // All copies may have been lost in an outage of one direction.
+            entry.role = Some(Role::Network);
+            entry.text = Cow::Borrowed(NOT_ACKED);
+        }
         session.entries.push(entry);
     }
 
@@ -151,5 +169,19 @@ impl Judge {
                     .push(Oddity::new(topic, by, (text, detail), place));
             }
         }
+    }
+}
+
+/// Returns the number whose ack refutes a note about an ack that does not advance; `None` for other notes, and if the
+/// peer has shown that it receives the messages that it does not ack.
+fn unproven(reading: &Reading, note: &Note) -> Option<Seq> {
+    match &reading.detail(note)?.fact {
+        Fact::Stuck {
+            missing,
+            is_proven: false,
+            ..
+        } => Some(*missing),
+        Fact::NotInflating { deaf, .. } => Some(deaf.missing()),
+        _ => None,
     }
 }

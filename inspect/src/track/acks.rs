@@ -31,6 +31,11 @@ const STUCK_AFTER_ANSWER: Duration = Duration::from_millis(1500);
 const STUCK_WITH_LOSSES: Duration = Duration::from_secs(7);
 const SIGHTS_WITH_LOSSES: u8 = 8;
 
+/// Number of copies, each followed by a sign that the receiver got a later snapshot or input, from which on a stuck ack
+/// is not explained by an outage of the network. The second value is for a network that loses datagrams.
+const HEARD: u8 = 3;
+const HEARD_WITH_LOSSES: u8 = 5;
+
 /// Minimum number of transmissions, at least [`APART`] apart, before the ack counts as stuck. The second value is for a
 /// receiver that has already replied.
 pub(super) const SIGHTS: u8 = 4;
@@ -61,6 +66,9 @@ pub(super) struct Acks {
     /// Shortest measured time from a message to its ack.
     trip: Option<Duration>,
     needless: Requests,
+    /// The highest tick sent to the receiver that the receiver returns: the tick of a snapshot, or the tick that an
+    /// input acks.
+    tick: Option<i32>,
 }
 
 /// The oldest unacked message.
@@ -76,6 +84,27 @@ struct Pending {
     is_reported: bool,
     /// Name of the receiver's reply to this message or to a later message.
     answer: Option<&'static str>,
+    /// The highest tick sent before the last copy that no returned tick has confirmed yet.
+    mark: Option<i32>,
+    /// Number of copies after which the receiver has returned a later tick.
+    heard: u8,
+}
+
+impl Pending {
+    const fn begin(seq: Seq, at: Time, copies: u8) -> Self {
+        Self {
+            seq,
+            since: at,
+            copies,
+            sights: 0,
+            last_sight: at,
+            replies: 0,
+            is_reported: false,
+            answer: None,
+            mark: None,
+            heard: 0,
+        }
+    }
 }
 
 /// Evidence that the ack of a receiver does not advance.
@@ -85,6 +114,8 @@ pub(super) struct Stuck {
     pub(super) for_: Duration,
     pub(super) sights: u8,
     pub(super) answer: Option<&'static str>,
+    /// True if the receiver has shown that it receives later datagrams, so that the network is not the cause.
+    pub(super) is_proven: bool,
 }
 
 impl Acks {
@@ -106,20 +137,30 @@ impl Acks {
         if is_ahead || self.last.is_some_and(|last| seq.is_behind(last)) {
             return;
         }
-        let pending = self.pending.get_or_insert(Pending {
-            seq,
-            since: at,
-            copies: 0,
-            sights: 0,
-            last_sight: at,
-            replies: 0,
-            is_reported: false,
-            answer: None,
-        });
+        let pending = self.pending.get_or_insert(Pending::begin(seq, at, 0));
         pending.copies = pending.copies.saturating_add(u8::from(pending.seq == seq));
         if counts && (pending.sights == 0 || at.since(pending.last_sight) >= APART) {
             pending.sights = pending.sights.saturating_add(1);
             pending.last_sight = at;
+            pending.mark = self.tick;
+        }
+    }
+
+    /// Records a tick that the receiver will return: that of a snapshot, or the tick that an input acks.
+    pub(super) fn tick_sent(&mut self, tick: i32) {
+        self.tick = self.tick.max(Some(tick));
+    }
+
+    /// Records a tick that the receiver returns. A tick that was first sent after a copy of the oldest message shows
+    /// that the receiver gets datagrams that were sent after that copy.
+    pub(super) fn tick_returned(&mut self, tick: i32) {
+        let is_sent = self.tick.is_some_and(|sent| tick <= sent);
+        if let Some(pending) = &mut self.pending
+            && is_sent
+            && pending.mark.is_some_and(|mark| tick > mark)
+        {
+            pending.mark = None;
+            pending.heard = pending.heard.saturating_add(1);
         }
     }
 
@@ -145,23 +186,17 @@ impl Acks {
                 self.trip = Some(self.trip.map_or(trip, |known| known.min(trip)));
             }
             let is_all = self.top.is_none_or(|top| top.is_behind(ack));
-            self.pending = (!is_all).then_some(Pending {
-                seq: ack.next(),
-                since: at,
-                copies: 1,
-                sights: 0,
-                last_sight: at,
-                replies: 0,
-                is_reported: false,
-                answer: None,
-            });
+            self.pending = (!is_all).then_some(Pending::begin(ack.next(), at, 1));
             return None;
         }
         pending.replies = pending.replies.saturating_add(1);
         let for_ = at.since(pending.since);
+        let heard = if is_rough { HEARD_WITH_LOSSES } else { HEARD };
+        let is_proven = pending.answer.is_some() || pending.heard >= heard;
+        // Without a sign that the receiver gets anything, all copies may have been lost in an outage.
         let (time, sights) = match pending.answer {
             Some(_) => (STUCK_AFTER_ANSWER, SIGHTS_AFTER_ANSWER),
-            None if is_rough => (STUCK_WITH_LOSSES, SIGHTS_WITH_LOSSES),
+            None if is_rough || !is_proven => (STUCK_WITH_LOSSES, SIGHTS_WITH_LOSSES),
             None => (STUCK, SIGHTS),
         };
         let is_stuck = for_ >= time && pending.sights >= sights && pending.replies >= REPLIES;
@@ -173,6 +208,7 @@ impl Acks {
             for_,
             sights: pending.sights,
             answer: pending.answer,
+            is_proven,
         })
     }
 
@@ -185,6 +221,7 @@ impl Acks {
         }
         if let Some(pending) = &mut self.pending {
             (pending.since, pending.sights, pending.replies) = (at, 0, 0);
+            (pending.mark, pending.heard) = (None, 0);
         }
         self.needless.requested(at)
     }

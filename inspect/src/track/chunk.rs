@@ -75,6 +75,7 @@ impl Streams {
     ) -> ChunkOrder {
         let Some(seq) = piece.chunk.header.vital else {
             self.chunk_without_number(seen, piece, found);
+            self.note_ticks(seen, piece);
             return ChunkOrder::default();
         };
         self.stream_mut(seen.session);
@@ -154,6 +155,38 @@ impl Streams {
         ChunkOrder {
             is_first: Some(is_first),
             expected: expected.filter(|_| piece.action == Some(Action::Gap)),
+        }
+    }
+}
+
+impl Streams {
+    /// Records the ticks of an input or a snapshot, which show that their sender receives datagrams: an input has the
+    /// tick of the last snapshot, and a snapshot is relative to a tick that an input had.
+    fn note_ticks(&mut self, seen: &Seen<'_>, piece: &DecidedChunk<'_>) {
+        let is_sent = seen.datagram.leg.is_none() && piece.action == Some(Action::Pass);
+        let Some(stream) = self.sessions.get_mut(seen.session.0).filter(|_| is_sent) else {
+            return;
+        };
+        let Some(known) = piece.known.filter(|_| !stream.is_void) else {
+            return;
+        };
+        let Some(first) = piece.chunk.data.get(known.body..).and_then(varint::decode) else {
+            return;
+        };
+        let (own, other) = stream.both(seen.datagram.dir);
+        match (seen.datagram.dir, &*known.def.name) {
+            (Dir::C2s, "input") => {
+                own.acks.tick_sent(first.value);
+                other.acks.tick_returned(first.value);
+            }
+            (Dir::S2c, "snap" | "snap_single" | "snap_empty") => {
+                own.acks.tick_sent(first.value);
+                let rest = piece.chunk.data.get(known.body + first.len..);
+                if let Some(delta) = rest.and_then(varint::decode) {
+                    other.acks.tick_returned(first.value.wrapping_sub(delta.value));
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -144,6 +144,9 @@ pub enum Fact {
         answer: Option<&'static str>,
         /// True if every copy was compressed, and the peer has acked no compressed message.
         is_packed: bool,
+        /// True if the peer has shown that it receives datagrams sent after the message. If false, an outage of the
+        /// network may be the cause.
+        is_proven: bool,
     },
     /// An ack never covers a compressed message.
     NotInflating {
@@ -255,6 +258,7 @@ impl Fact {
                 times,
                 answer,
                 is_packed,
+                is_proven: _,
             } => {
                 let after = Seconds(*after);
                 f.add_got(got)?;

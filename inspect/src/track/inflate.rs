@@ -146,6 +146,13 @@ impl Inflation {
     }
 }
 
+impl NotInflating {
+    /// Returns the number of the message that is not acked.
+    pub(crate) const fn missing(&self) -> Seq {
+        self.missing
+    }
+}
+
 impl fmt::Display for NotInflating {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

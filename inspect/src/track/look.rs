@@ -335,6 +335,7 @@ impl Stream {
                 times: stuck.sights,
                 answer: stuck.answer,
                 is_packed: other.inflation.is_packed(stuck.missing),
+                is_proven: stuck.is_proven,
             };
             found.add(of_ack(Code::AckStuck), fact);
         }

@@ -3,7 +3,7 @@
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-use crate::track::{inflate::Inflation, own::SentMessages};
+use crate::track::{acks::Acks, inflate::Inflation, own::SentMessages};
 
 fn ms(ms: u64) -> Time {
     Time(ms * 1000)
@@ -57,4 +57,53 @@ fn a_receiver_that_does_not_inflate_is_reported_after_four_copies_and_four_secon
         [3, 4, 20].map(not_inflating_after),
         [None, Some(4000), Some(4000)]
     );
+}
+
+/// Returns the time in milliseconds at which a receiver is reported that does not ack a message sent each second, and
+/// whether it is proven that the receiver gets later datagrams. The receiver sends a datagram each 100 ms; up to
+/// `returns`, in milliseconds, it returns the newest tick that was sent to it.
+fn stuck_after(returns: u64) -> Option<(u64, bool)> {
+    let mut acks = Acks::default();
+    (0..100).map(|step| step * 100).find_map(|at| {
+        acks.tick_sent(i32::try_from(at).unwrap());
+        if at % 1000 == 0 {
+            acks.sent(Seq::new(1), ms(at), true, false);
+        }
+        if at % 1000 > 0 && at < returns {
+            acks.tick_returned(i32::try_from(at).unwrap());
+        }
+        let stuck = acks.acked(Seq::ZERO, ms(at + 50), false)?;
+        Some((at, stuck.is_proven))
+    })
+}
+
+/// In an outage of one direction the receiver cannot ack anything. It is reported early only if it returns ticks that
+/// were sent after copies of the message; a tick from before the first copy, or after only two copies, is no proof.
+#[test]
+fn a_receiver_that_shows_nothing_of_later_datagrams_may_be_cut_off() {
+    assert_eq!(
+        [0, 1500, 3900, 10_000].map(stuck_after),
+        [
+            Some((7000, false)),
+            Some((7000, false)),
+            Some((4000, true)),
+            Some((4000, true))
+        ]
+    );
+}
+
+/// Ticks that were never sent, or that were sent before the message, prove nothing.
+#[test]
+fn a_tick_from_before_the_message_or_from_the_future_is_no_proof() {
+    for tick in [-1, 5, 7] {
+        let mut acks = Acks::default();
+        acks.tick_sent(5);
+        let stuck = (0..10).find_map(|second| {
+            acks.sent(Seq::new(1), ms(second * 1000), true, false);
+            acks.tick_sent(6);
+            acks.tick_returned(tick);
+            acks.acked(Seq::ZERO, ms(second * 1000 + 50), false)
+        });
+        assert!(stuck.is_some_and(|stuck| !stuck.is_proven), "{tick}: {stuck:?}");
+    }
 }
