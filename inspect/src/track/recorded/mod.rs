@@ -20,6 +20,8 @@ use acks::Acks;
 pub struct RecordedSession {
     /// Known token of each direction, and the last token that differs from it.
     tokens: PerDir<(Option<Token>, Option<Token>)>,
+    /// True if a recorded handshake gave the known token of the direction.
+    is_given: PerDir<bool>,
     acks: Acks,
     /// True from the handshake until the server is known to have a slot, which DDNet servers create only for ACCEPT.
     awaits_accept: bool,
@@ -100,8 +102,11 @@ impl RecordedSession {
     }
 
     /// Returns the code of a note if the token is missing or wrong. If the same wrong token is received twice in a row,
-    /// it becomes the known token of the direction.
+    /// it becomes the known token of the direction, unless a recorded handshake gave another token: receivers never adopt a
+    /// token from later datagrams (`Feed` in network_conn.cpp of Teeworlds 0.6.5 and 0.7.5, and of DDNet). If the other
+    /// direction also has a wrong token, the recording lacks another handshake.
     fn odd_token(&mut self, proto: Proto, dir: Dir, role: &DatagramRole, is_cut: bool) -> Option<Code> {
+        let is_fixed = self.is_given[dir] && self.tokens[dir.reverse()].1.is_none();
         let (known, other) = &mut self.tokens[dir];
         let Some(shown) = role.token else {
             // Handshake packets and unreadable datagrams are excluded; they have no ack.
@@ -116,7 +121,8 @@ impl RecordedSession {
             // A DDNet client that gives up before it has received a token writes the token `NONE`.
             return None;
         }
-        if known.is_none_or(|known| known == shown) || *other == Some(shown) {
+        let is_twice = *other == Some(shown) && (!is_fixed || shown == Token::TKEN);
+        if known.is_none_or(|known| known == shown) || is_twice {
             (*known, *other) = (Some(shown), None);
             return None;
         }
@@ -155,9 +161,72 @@ impl RecordedSession {
             return;
         }
         others.0 = Some(given);
+        self.is_given[dir.reverse()] = true;
         if matches!(proto, Proto::V65 | Proto::Ddnet) {
             // In 0.6 both sides write the same token.
             own.0 = Some(given);
+            self.is_given[dir] = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIVEN: Token = Token(*b"good");
+    const WRONG: Token = Token(*b"evil");
+
+    fn datagram(dir: Dir, is_opening: bool, role: &DatagramRole) -> RecordedDatagram<'_> {
+        RecordedDatagram {
+            at: Time(0),
+            dir,
+            variant: Proto::V65,
+            proto: Proto::V65,
+            role,
+            is_cut: false,
+            has_session: true,
+            is_opening,
+        }
+    }
+
+    /// Returns the notes about the tokens of datagrams after a handshake that gave a token for both directions.
+    fn odd(datagrams: &[(Dir, Token)]) -> Vec<Option<Code>> {
+        let mut session = RecordedSession::default();
+        session.begin();
+        let accept = DatagramRole {
+            accepts: true,
+            gives: Some(GIVEN),
+            ..DatagramRole::default()
+        };
+        session.record(datagram(Dir::S2c, true, &accept));
+        let judged = datagrams.iter().map(|(dir, token)| {
+            let role = DatagramRole {
+                token: Some(*token),
+                ..DatagramRole::default()
+            };
+            session.record(datagram(*dir, false, &role)).token
+        });
+        judged.collect()
+    }
+
+    /// Receivers never adopt a token from later datagrams, so each datagram with a wrong token is dropped.
+    #[test]
+    fn a_wrong_token_stays_wrong_after_a_recorded_handshake() {
+        let wrong = Some(Code::WrongToken);
+        for dir in [Dir::C2s, Dir::S2c] {
+            let other = dir.reverse();
+            let datagrams = [
+                (dir, WRONG),
+                (other, GIVEN),
+                (dir, WRONG),
+                (dir, WRONG),
+                (dir, GIVEN),
+            ];
+            assert_eq!(odd(&datagrams), [wrong, None, wrong, wrong, None], "{dir:?}");
+            // Both directions have other tokens: the recording lacks another handshake.
+            let datagrams = [(dir, WRONG), (other, WRONG), (dir, WRONG), (other, WRONG)];
+            assert_eq!(odd(&datagrams)[..3], [wrong, wrong, None], "{dir:?}");
         }
     }
 }
