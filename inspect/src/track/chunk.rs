@@ -443,7 +443,12 @@ impl Stream {
                 };
                 let hash = copies::hash(piece.chunk.data);
                 let before = self.map.replace((hash, seq));
-                if let Some((_, before)) = before.filter(|(known, _)| *known == hash) {
+                let before = before.filter(|(known, _)| *known == hash);
+                // A server that reloads its map sends the map change to clients that are loading the map, too
+                // (`CServer::Run` in server.cpp of Teeworlds 0.6.5 and 0.7.5). Only an unacked message is retransmitted.
+                let acked = self.ways[dir].acked();
+                let is_acked = |seq: Seq| acked.is_some_and(|acked| seq.is_behind(acked));
+                if let Some((_, before)) = before.filter(|(_, before)| !is_acked(*before)) {
                     found.add(
                         of_chunk(piece, Code::MapAgain),
                         Fact::Renumbered { got: seq, before },

@@ -131,3 +131,19 @@ fn a_token_in_another_byte_order_is_noted() {
         assert_eq!(notes, expected.into_iter().collect::<Vec<_>>());
     }
 }
+
+/// A server that reloads its map sends the map change again to clients that have acked the first one.
+#[test]
+fn an_acked_map_change_may_be_sent_again_by_a_reload() {
+    for proto in Proto::ALL {
+        let mut script = Script::new(proto);
+        let change = script.named("map_change");
+        script.send(Dir::S2c, 0, &[(Some(1), false, &change)]);
+        script.keepalive(Dir::C2s, 1);
+        assert_eq!(
+            script.send(Dir::S2c, 0, &[(Some(2), false, &change)]),
+            [],
+            "{proto}"
+        );
+    }
+}
