@@ -338,6 +338,13 @@ impl JoinProgress {
         }
     }
 
+    /// Returns true if the join ended before it stalled, because the run ended, or the recording ended during a running
+    /// download.
+    fn is_interrupted(&self, ended: &Ended, is_download: bool, at: Time) -> bool {
+        let is_end = ended.is_by_teetap() || is_download && *ended == Ended::Open;
+        is_end && self.stalls.is_in_time(at)
+    }
+
     /// Ends the join and returns its result.
     pub(super) fn end(self, at: Time, ended: Ended) -> Join {
         let awaited = self.awaited();
@@ -350,9 +357,7 @@ impl JoinProgress {
         let has_reason = misstep.is_some() || cause.is_some();
         let outcome = match (self.has_entered, self.is_accepted()) {
             (true, _) => JoinOutcome::Entered,
-            _ if ended.is_by_teetap() && !has_reason && self.stalls.is_in_time(at) => {
-                JoinOutcome::Interrupted
-            }
+            _ if !has_reason && self.is_interrupted(&ended, parts.is_some(), at) => JoinOutcome::Interrupted,
             (false, true) => JoinOutcome::NeverEntered,
             (false, false) => JoinOutcome::NeverOnline,
         };

@@ -280,6 +280,20 @@ fn the_end_of_a_join_says_how_much_of_the_map_came() {
     );
 }
 
+/// A recording that ends within a second of the last part says nothing about the side that owes the next message.
+#[test]
+fn a_recording_that_ends_during_a_download_accuses_nobody() {
+    for name in ["0.6 without tokens", "0.6.5", "DDNet"] {
+        let script = Script::named(name);
+        for steps in [&[Ask(0), ONE][..], &[Ask(0), ONE, Ask(1)]] {
+            let join = play(script, steps).wait(500).finish().pop().unwrap();
+            assert_eq!(join.outcome, JoinOutcome::Interrupted, "{name} {steps:?}");
+            let join = play(script, steps).wait(2500).finish().pop().unwrap();
+            assert_eq!(join.outcome, JoinOutcome::NeverEntered, "{name} {steps:?}");
+        }
+    }
+}
+
 /// The steps of a join count the parts of the map that have an effect.
 #[test]
 fn wrong_parts_are_not_counted() {
