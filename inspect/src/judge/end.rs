@@ -21,7 +21,10 @@ use crate::{
 
 /// Prefixes of the CLOSE reasons that a peer sends when it gives up on a connection (`CNetConnection::Update` and
 /// `QueueChunkEx` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
-const LIMITS: [&str; 2] = ["Timeout", "Too weak connection"];
+const LIMITS: [&str; 2] = [TIMEOUT, "Too weak connection"];
+
+/// Prefix of the CLOSE reason of a peer that has received nothing.
+const TIMEOUT: &str = "Timeout";
 
 /// Prefix of the CLOSE reasons of a server that removes a player (`CServer::Kick` and its callers in `server.cpp` of
 /// Teeworlds 0.6.5 and 0.7.5, and of DDNet).
@@ -51,12 +54,20 @@ impl Judge {
             text = format!("{text}: \"{reason}\"").into();
         }
         let open = decoded.open_at_end.as_deref();
+        // A peer whose datagrams were recorded until the end did not fall silent: they were lost, or the other peer is
+        // wrong.
+        let is_heard = |side| open.is_some_and(|open| open.is_heard(side));
+        let is_refuted = end.code == FindingCode::TimedOut && reason.starts_with(TIMEOUT);
+        let by = match end.by.side().filter(|side| is_refuted && is_heard(*side)) {
+            Some(_) => Culprit::Nobody,
+            None => end.by,
+        };
         let detail = open.and_then(|open| match (end.code, end.by.side()) {
             (FindingCode::TimedOut, Some(side)) => Some(open.of(side).into()),
             (_, None) if end.by == Culprit::Nobody => open.silences().map(Values::from),
             _ => None,
         });
-        self.end(event.session, (end.code, end.by), (text, detail), event.at);
+        self.end(event.session, (end.code, by), (text, detail), event.at);
     }
 
     /// Records the sessions that are still online at the end of the recording.

@@ -105,6 +105,9 @@ impl Finding {
     pub fn attribution(&self) -> String {
         match self.role {
             Role::End => format!("ended by {}", self.peer()),
+            Role::Consequence if self.by == Culprit::Nobody => {
+                "consequence of no fault that the recording proves".to_owned()
+            }
             role => format!("{} of {}", role.name(), self.peer()),
         }
     }

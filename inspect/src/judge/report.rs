@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use teetap_proxy::session::{Event, Notice, OpensNothing, SessionId};
-use teetap_wire::{Severity, Side, printable, receiver::Rejection};
+use teetap_wire::{
+    Severity, Side, printable,
+    receiver::{Refusal, Rejection},
+};
 
 use super::{
     Judge,
@@ -71,7 +74,7 @@ impl Judge {
 
     pub(super) fn joined(&mut self, join: &Join) {
         if join.outcome == JoinOutcome::Entered && join.is_by_loss {
-            for by in [Culprit::Client, Culprit::Server] {
+            for by in [Culprit::Client, Culprit::Server, Culprit::Nobody] {
                 let topic = Topic::FindingCode(FindingCode::LoginStalled);
                 if let Some(entry) = self.entries.known(Some(join.session), topic, by) {
                     entry.role = Some(Role::Network);
@@ -89,6 +92,15 @@ impl Judge {
             let acked = join.acked.filter(|_| join.misstep.is_none());
             let awaited = join.awaited.map(|(_, side)| cause(side, acked));
             let awaited = if is_of_client { Some(Side::Client) } else { awaited };
+            // A full server is no fault of a peer.
+            let is_full = matches!(
+                rejection,
+                Some(Rejection::Refused(Refusal::Full | Refusal::PerAddress))
+            );
+            let cause = match is_full {
+                true => Some(Culprit::Nobody),
+                false => awaited.map(Culprit::from),
+            };
             let limit = Topic::FindingCode(FindingCode::HalfOpenLimit);
             let gave_way = self
                 .entries
@@ -99,7 +111,7 @@ impl Judge {
                 Some(code) => PossibleCause::Only(Topic::Note(code)),
                 None => PossibleCause::Any,
             };
-            self.joins(found, awaited.map(Culprit::from), led_by);
+            self.joins(found, cause, led_by);
         }
     }
 
@@ -110,6 +122,7 @@ impl Judge {
         };
         let by = match led_by {
             PossibleCause::Proxy => Culprit::Proxy,
+            PossibleCause::Any if self.entries.has_only_losses(Some(found.session)) => Culprit::Nobody,
             PossibleCause::Any | PossibleCause::Only(_) => cause.unwrap_or(Culprit::Client),
         };
         let (topic, session) = (Topic::FindingCode(finding_code), Some(found.session));
