@@ -105,7 +105,16 @@ impl Suspect<'_> {
         let class = Some(found.def.class);
         let mut theirs = self.registry.named(got, class, &found.def.name);
         let body = self.data.get(found.body..).filter(|body| body.len() > 2)?;
-        let is_right = |def: &'static Def| def.way.allows(self.dir) && self.fits(def, body);
+        // If a message has all of its fields and only a value is odd, its layout is right, unless the value is a
+        // character of a text.
+        let is_clear = notes.iter().any(|note| is_about_form(note.code))
+            || self.has_more(notes)
+            || has_text_as_number(found.def, body);
+        if !is_clear {
+            return None;
+        }
+        let is_right =
+            |def: &'static Def| def.way.allows(self.dir) && !fits_anything(def) && self.fits(def, body);
         theirs.any(is_right).then_some(OtherFields { got, expected })
     }
 
@@ -271,6 +280,26 @@ pub(crate) fn has_text_as_uuid(data: &[u8]) -> bool {
     id.value >> 1 == ENVELOPE && uuid.len() == 16 && uuid.iter().all(|byte| (0x20..0x7f).contains(byte))
 }
 
+/// Returns true if a number of a message is outside of its range and is a printable character, as if a text began there.
+fn has_text_as_number(def: &Def, body: &[u8]) -> bool {
+    let mut decoded = Decoded::new();
+    decoded.read(def, body, 0);
+    let mut odd = decoded
+        .notes()
+        .iter()
+        .filter(|note| note.code == Code::OutOfRange);
+    odd.any(|note| body.get(note.at).is_some_and(|byte| (b' '..=b'~').contains(byte)))
+}
+
+/// Returns true if any bytes fit the fields of a message, so that a fit proves nothing.
+fn fits_anything(def: &Def) -> bool {
+    let mut decoded = Decoded::new();
+    [&[0xff; 7][..], &[0x80; 11]].iter().all(|bytes| {
+        decoded.read(def, bytes, 0);
+        decoded.notes().is_empty()
+    })
+}
+
 const fn other_version(proto: Proto) -> Proto {
     match proto {
         Proto::V7 => Proto::V6,
@@ -367,5 +396,47 @@ impl OtherId {
             }
         }
         f.add_expected(format_args!("{expected} ({meant})"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns true if a vital message of the server is said to have the fields of the other version.
+    fn has_other_fields(proto: Proto, name: &str, body: &[u8]) -> bool {
+        let registry = Registry::builtin();
+        let mut defs = registry.named(proto, None, name);
+        let def = defs.find(|def| number(def).is_some()).unwrap();
+        let mut data = Vec::new();
+        varint::encode(number(def).unwrap(), &mut data);
+        data.extend_from_slice(body);
+        let mut decoded = Decoded::new();
+        decoded.message(registry, proto, Dir::S2c, &data);
+        let notes: Vec<Note> = decoded.notes().iter().collect();
+        let suspect = Suspect {
+            registry,
+            proto,
+            dir: Dir::S2c,
+            to_ddnet: false,
+            awaited: None,
+            vital: true,
+            data: &data,
+        };
+        suspect.other_fields(&notes).is_some()
+    }
+
+    /// A message that has all of its fields has its own layout, even if it fits another one: a team out of range before
+    /// the text, or data that any layout of raw bytes fits.
+    #[test]
+    fn an_odd_value_is_not_the_layout_of_the_other_version() {
+        for (proto, name, body, expected) in [
+            (Proto::V6, "sv_chat", &b"\x03\x00hello\0"[..], false),
+            (Proto::V6, "map_data", b"\x00\x00\x01\x3fabcdefgh", false),
+            // Without its target, the text of a chat message is read as a target that is out of range.
+            (Proto::V7, "sv_chat", b"\x01\x00hello\0", true),
+        ] {
+            assert_eq!(has_other_fields(proto, name, body), expected, "{proto} {name}");
+        }
     }
 }
