@@ -43,6 +43,11 @@ impl Stream {
 }
 
 impl OpenAtEnd {
+    /// Returns true if a peer sent datagrams until the end.
+    pub(crate) fn is_heard(&self, side: Side) -> bool {
+        self.0[side].silent.is_some_and(|silent| silent < SILENT)
+    }
+
     /// Describes the last datagram and the unacked messages of one peer.
     pub(crate) fn of(&self, side: Side) -> String {
         let OpenOfPeer { silent, unacked } = self.0[side];
