@@ -3,7 +3,7 @@
 use teetap_proxy::session::{Datagram, Origin};
 use teetap_wire::{ChunkHeader, Code, MAX_DATAGRAM, Note, Proto, counted};
 
-use crate::{Reading, Values};
+use crate::{Reading, Values, meant::unannounced};
 
 /// Returns the values behind a note on the form of a datagram, such as `got 2 chunks, expected 1`; `None` for other
 /// notes.
@@ -70,6 +70,7 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
                 size.checked_sub(len)?.to_string(),
             )
         }
+        Code::ChunkCountTooLow => too_low(reading, datagram)?,
         Code::ChunkTruncated => truncated(reading, datagram.proto, note),
         Code::TrailingBytes => (
             format!(
@@ -82,6 +83,20 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
         _ => return None,
     };
     Some(Values::new(got, Some(expected)))
+}
+
+/// Returns the values for a packet that announces fewer chunks than it has.
+fn too_low(reading: &Reading, datagram: &Datagram) -> Option<(String, String)> {
+    let count = reading.header.num_chunks;
+    let payload = (reading.payload_bytes(), count);
+    let names = unannounced(datagram.proto, datagram.dir, reading.header.token, payload)?;
+    let (first, more) = names.split_first()?;
+    let which = match more.len() {
+        0 => format!("{first} follows them and is not read"),
+        more => format!("{first} and {more} more follow them and are not read"),
+    };
+    let expected = format!("{}: {which}", usize::from(count) + names.len());
+    Some((chunks(count.into()), expected))
 }
 
 /// Returns the values for a chunk that extends beyond the payload.

@@ -7,7 +7,7 @@
 use std::fmt::{self, Write};
 
 use teetap_wire::{
-    ChunkHeader, Chunks, Code, Dir, Flags, Layer, MessageId, Note, Packet, Proto, Scratch,
+    ChunkHeader, Chunks, Code, Dir, Flags, Layer, MessageId, Note, Packet, Proto, Scratch, Token,
     def::{Class, Decoded, Def, Id, Registry},
     varint,
 };
@@ -182,9 +182,9 @@ impl Suspect<'_> {
     }
 }
 
-/// Returns the note about a packet whose chunks have headers of the other version, or sizes that include the chunk
-/// header: read that way, the chunks fill the payload, and each is a message without a note. `notes` are the notes on
-/// the packet as it is.
+/// Returns the note about a packet whose chunks have headers of the other version, sizes that include the chunk header,
+/// or a number higher than the announced one: read that way, the chunks fill the payload, and each is a message without
+/// a note. `notes` are the notes on the packet as it is.
 pub(crate) fn other_chunks(
     packet: &Packet<'_>,
     notes: &[Note],
@@ -208,12 +208,49 @@ pub(crate) fn other_chunks(
     let theirs: Vec<&[u8]> = others.by_ref().map(|chunk| chunk.data).collect();
     let code = if others.rest().is_empty() && are_messages(&theirs) {
         Code::ChunkOfOtherVersion
-    } else if are_messages(&with_headers(packet)?) {
+    } else if with_headers(packet).is_some_and(|chunks| are_messages(&chunks)) {
         Code::ChunkSizeWithHeader
     } else {
-        return None;
+        let (proto, token) = (packet.proto, packet.header.token);
+        unannounced(proto, dir, token, (packet.payload, packet.header.num_chunks))?;
+        Code::ChunkCountTooLow
     };
     Some(Note { code, at: 0, len: 0 })
+}
+
+/// Returns the names of the messages after the announced chunks of a payload; `None` if the bytes there are not whole
+/// chunks with messages without a note. `token` is the token of the packet, which some senders append.
+pub(crate) fn unannounced(
+    proto: Proto,
+    dir: Dir,
+    token: Option<Token>,
+    (payload, num_chunks): (&[u8], u8),
+) -> Option<Vec<&'static str>> {
+    let mut announced = Chunks::new(proto, payload, num_chunks);
+    let last = announced.by_ref().filter_map(|chunk| chunk.header.vital).last();
+    let rest = announced.rest();
+    let is_token = token.is_some_and(|token| token.0 == *rest);
+    if announced.missing() > 0 || rest.is_empty() || is_token {
+        return None;
+    }
+    let (registry, mut decoded) = (Registry::builtin(), Decoded::new());
+    let mut chunks = Chunks::new(proto, rest, u8::MAX);
+    let mut names = Vec::new();
+    let mut proofs = rest.len();
+    for chunk in chunks.by_ref() {
+        let def = decoded.message(registry, proto, dir, chunk.data)?;
+        if !decoded.notes().is_empty() || !def.way.allows(dir) {
+            return None;
+        }
+        // A few random bytes may be a chunk, but rarely the one with the next number.
+        let is_next = chunk
+            .header
+            .vital
+            .is_some_and(|seq| last.is_none_or(|last| seq == last.next()));
+        proofs += if is_next { ENOUGH } else { 0 };
+        names.push(&*def.name);
+    }
+    (chunks.rest().is_empty() && proofs > ENOUGH + 2).then_some(names)
 }
 
 /// Returns the messages of a packet whose chunk sizes include the chunk headers; `None` if the chunks do not fill the

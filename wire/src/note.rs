@@ -151,6 +151,8 @@ codes! {
         "chunk headers of the other version: the receiver splits the payload in other places"
     ChunkSizeWithHeader "chunk-size-with-header" Error   Datagram [NeedsStream]
         "chunk sizes that include the chunk header: the receiver reads each chunk too far"
+    ChunkCountTooLow    "chunk-count-too-low"  Error   Datagram [NeedsStream]
+        "more chunks than the header announces: the receiver reads only the announced ones"
     CompressionUnmarked "compression-unmarked" Error   Datagram [NeedsStream]
         "a compressed payload without the compression flag: the receiver parses the compressed bytes"
     TrailingBytes       "trailing-bytes"       Warning Payload  []

@@ -97,6 +97,11 @@ impl Judge {
             Origin::Peer => datagram.dir.sender().into(),
             Origin::Rule | Origin::User | Origin::Proxy => Culprit::Proxy,
         };
+        let is_announced = |other: &Note| other.code != Code::ChunkCountTooLow;
+        if note.code == Code::TrailingBytes && !reading.notes.iter().all(is_announced) {
+            // The bytes are chunks that the header does not announce.
+            return;
+        }
         let topic = Topic::Note(note.code);
         let sender = Culprit::from(datagram.dir.sender());
         if by == Culprit::Proxy

@@ -47,6 +47,7 @@ const OF_STREAMS: &[Code] = &[
     Code::FieldsOfOtherVersion,
     Code::ChunkOfOtherVersion,
     Code::ChunkSizeWithHeader,
+    Code::ChunkCountTooLow,
     Code::CompressionUnmarked,
     Code::InputAhead,
     Code::SnapAckAhead,
