@@ -5,7 +5,7 @@
 use std::fmt;
 
 use teetap_proxy::session::Datagram;
-use teetap_wire::{Chunks, Dir, Proto, Token};
+use teetap_wire::{Chunks, Dir, Flags, Proto, Token};
 
 use crate::Reading;
 
@@ -16,10 +16,16 @@ pub(crate) enum TokenMistake {
     Reversed,
     /// The token that the sender of this direction gave to its receiver.
     Own(Dir),
+    /// The token that the receiver of this direction gave to its sender.
+    Peer(Dir),
     /// The expected token is at this offset of the datagram.
     InDatagram(usize),
+    /// The expected token follows the compressed payload, at this offset of the datagram.
+    AfterCompressed(usize),
     /// The expected token is at this offset of the decompressed payload.
     InPayload(usize),
+    /// The expected token is at this offset of the decompressed payload; it belongs in the header.
+    Compressed(usize),
     /// A DDNet datagram without a token: its chunks end with its last byte.
     NoRoom,
 }
@@ -38,12 +44,29 @@ impl TokenMistake {
             if got.is_some() && got == expected.own {
                 return Some(Self::Own(datagram.dir));
             }
+            if got.is_some() && got == expected.peer {
+                return Some(Self::Peer(datagram.dir));
+            }
+            let is_compressed = reading.header.flags.contains(Flags::COMPRESSION);
             let find = |bytes: &[u8]| bytes.windows(token.0.len()).position(|window| window == token.0);
+            let is_ddnet = datagram.proto == Proto::Ddnet;
             if let Some(at) = find(received) {
-                return Some(Self::InDatagram(at));
+                let is_after = is_ddnet && is_compressed && at + token.0.len() == received.len();
+                let place = if is_after {
+                    Self::AfterCompressed
+                } else {
+                    Self::InDatagram
+                };
+                return Some(place(at));
             }
             if let Some(at) = find(payload) {
-                return Some(Self::InPayload(at));
+                let is_inside = !is_ddnet && is_compressed;
+                let place = if is_inside {
+                    Self::Compressed
+                } else {
+                    Self::InPayload
+                };
+                return Some(place(at));
             }
         }
         let tail = got.filter(|_| datagram.proto == Proto::Ddnet)?;
@@ -66,6 +89,24 @@ impl fmt::Display for TokenMistake {
                     "it is the token that the {sender} gave to the {receiver}: write that of the {receiver}"
                 )
             }
+            Self::Peer(dir) => {
+                let (sender, receiver) = match dir {
+                    Dir::C2s => ("server", "client"),
+                    Dir::S2c => ("client", "server"),
+                };
+                write!(
+                    f,
+                    "it is the token of the {sender}: both sides write that of the {receiver}"
+                )
+            }
+            Self::AfterCompressed(at) => write!(
+                f,
+                "the expected token is at byte {at} of the datagram, after the compressed payload: it is the end of the payload and compressed with it"
+            ),
+            Self::Compressed(at) => write!(
+                f,
+                "the expected token is at byte {at} of the decompressed payload: it belongs in the header and is not compressed"
+            ),
             Self::InDatagram(at) => write!(f, "the expected token is at byte {at} of the datagram"),
             Self::InPayload(at) => write!(
                 f,
@@ -79,13 +120,14 @@ impl fmt::Display for TokenMistake {
 #[cfg(test)]
 mod tests {
     use teetap_proxy::session::{Event, EventKind, Origin, SessionId, Time};
-    use teetap_wire::{Flags, Header, Seq, def::Registry, huffman::Trailing, packet, write_chunk};
+    use teetap_wire::{Header, Seq, def::Registry, huffman::Trailing, packet, write_chunk};
 
     use super::*;
     use crate::{Decoder, reading::Expected};
 
     const EXPECTED: Token = Token(*b"want");
     const OWN: Token = Token(*b"mine");
+    const PEER: Token = Token(*b"peer");
 
     /// Returns the bytes of a datagram with two messages.
     fn bytes(proto: Proto, token: Token) -> Vec<u8> {
@@ -118,6 +160,7 @@ mod tests {
         reading.header.expected = Expected {
             token: expected,
             own: Some(OWN),
+            peer: (proto == Proto::V65).then_some(PEER),
             ack: None,
         };
         TokenMistake::find(&reading, &datagram)
@@ -131,6 +174,8 @@ mod tests {
                 let found = |bytes: &[u8]| find(proto, dir, bytes, Some(EXPECTED));
                 assert_eq!(found(&other(b"tnaw")), Some(TokenMistake::Reversed), "{proto}");
                 assert_eq!(found(&other(&OWN.0)), Some(TokenMistake::Own(dir)), "{proto}");
+                let of_peer = (proto == Proto::V65).then_some(TokenMistake::Peer(dir));
+                assert_eq!(found(&other(&PEER.0)), of_peer, "{proto}");
                 assert_eq!(found(&other(b"evil")), None, "{proto}");
                 // The expected token follows a wrong one.
                 let after = [&other(b"evil")[..], &EXPECTED.0].concat();
@@ -171,7 +216,7 @@ mod tests {
         let at = payload.len() - 4;
         assert_eq!(
             find(Proto::V7, Dir::C2s, &compressed, Some(EXPECTED)),
-            Some(TokenMistake::InPayload(at))
+            Some(TokenMistake::Compressed(at))
         );
     }
 }

@@ -202,7 +202,9 @@ impl Stream {
                 // If the known token equals the received wrong token, the known token is outdated, and the expected one
                 // unknown.
                 token: own.token.filter(|expected| Some(*expected) != token),
-                own: own.gave,
+                // In 0.7 each side writes the token that the other side gave.
+                own: own.gave.or(other.token.filter(|_| packet.proto == Proto::V7)),
+                peer: other.gave.filter(|_| packet.proto == Proto::V65),
                 ack: None,
             };
         }
@@ -214,6 +216,7 @@ impl Stream {
             if packet.proto == Proto::V65 {
                 // Both sides write the server's token, `given`. Only the header of this packet has the client's.
                 own.token = Some(given);
+                other.gave = packet.header.token.filter(|token| *token != given);
             }
         }
         let ack = if found.has(Code::AckAhead) {
@@ -235,6 +238,7 @@ impl Stream {
         Expected {
             token: None,
             own: None,
+            peer: None,
             ack: ack.filter(|expected| !agrees(*expected)),
         }
     }
