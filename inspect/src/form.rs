@@ -62,6 +62,7 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
                 there.count().to_string(),
             )
         }
+        Code::ChunkOfOtherVersion => of_other_version(reading, datagram.proto)?,
         Code::ChunkSizeWithHeader => {
             let (first, len) = ChunkHeader::decode(datagram.proto, reading.payload_bytes())?;
             let size = usize::from(first.size);
@@ -72,17 +73,33 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
         }
         Code::ChunkCountTooLow => too_low(reading, datagram)?,
         Code::ChunkTruncated => truncated(reading, datagram.proto, note),
-        Code::TrailingBytes => (
-            format!(
-                "{} after {}",
-                bytes(note.len),
-                chunks(reading.header.num_chunks.into())
-            ),
-            "none".to_owned(),
-        ),
+        Code::TrailingBytes => trailing(reading, datagram.proto, note),
         _ => return None,
     };
     Some(Values::new(got, Some(expected)))
+}
+
+/// Returns the values for chunk headers in the form of the other version.
+fn of_other_version(reading: &Reading, proto: Proto) -> Option<(String, String)> {
+    let form = |proto| match proto {
+        Proto::V7 => "0.7 (6 and 6 bits of size)",
+        Proto::V6 | Proto::V65 | Proto::Ddnet => "0.6 (6 and 4 bits of size)",
+    };
+    let other = match proto {
+        Proto::V7 => Proto::V6,
+        Proto::V6 | Proto::V65 | Proto::Ddnet => Proto::V7,
+    };
+    let payload = reading.payload_bytes();
+    let size = |proto| ChunkHeader::decode(proto, payload).map(|(header, _)| bytes(header.size.into()));
+    let got = format!(
+        "a first chunk of {} with a header of {}",
+        size(other)?,
+        form(other)
+    );
+    Some((
+        got,
+        format!("a header of {}: it is read as {}", form(proto), size(proto)?),
+    ))
 }
 
 /// Returns the values for a packet that announces fewer chunks than it has.
@@ -97,6 +114,26 @@ fn too_low(reading: &Reading, datagram: &Datagram) -> Option<(String, String)> {
     };
     let expected = format!("{}: {which}", usize::from(count) + names.len());
     Some((chunks(count.into()), expected))
+}
+
+/// Returns the values for bytes after the last announced chunk.
+fn trailing(reading: &Reading, proto: Proto, note: &Note) -> (String, String) {
+    let rest = reading.payload_bytes().get(note.at..note.at + note.len);
+    let is_token = reading
+        .header
+        .token
+        .is_some_and(|token| rest == Some(&token.0[..]));
+    let which = if is_token { ", which are the token," } else { "" };
+    let got = format!(
+        "{}{which} after {}",
+        bytes(note.len),
+        chunks(reading.header.num_chunks.into())
+    );
+    let expected = match (is_token, proto) {
+        (true, Proto::V7 | Proto::V65) => "none: it is in the header only",
+        _ => "none",
+    };
+    (got, expected.to_owned())
 }
 
 /// Returns the values for a chunk that extends beyond the payload.

@@ -266,6 +266,14 @@ fn with_headers<'a>(packet: &Packet<'a>) -> Option<Vec<&'a [u8]>> {
     Some(messages)
 }
 
+/// Returns the first byte of a datagram with the compression flag set, and true if the byte has that flag of 0.6 in 0.7.
+pub(crate) fn marked(proto: Proto, first: u8) -> (u8, bool) {
+    let other = Proto::V6.layout().compression;
+    let is_other = proto == Proto::V7 && first & other != 0;
+    let rest = if is_other { first & !other } else { first };
+    (rest | proto.layout().compression, is_other)
+}
+
 /// Returns the note about a datagram with a compressed payload but no compression flag: with the flag, its form is
 /// right and each chunk is a message without a note. `notes` are the notes on the packet as it is.
 pub(crate) fn unmarked(
@@ -284,7 +292,7 @@ pub(crate) fn unmarked(
         return None;
     }
     let (first, rest) = datagram.split_first()?;
-    let marked = [&[first | packet.proto.layout().compression], rest].concat();
+    let marked = [&[marked(packet.proto, *first).0], rest].concat();
     let mut scratch = Scratch::new();
     let packet = Packet::parse(packet.proto, &marked, &mut scratch).ok()?;
     let mut decoded = Decoded::new();
@@ -306,6 +314,36 @@ pub(crate) fn second_message(proto: Proto, dir: Dir, surplus: &[u8]) -> Option<&
     let def = decoded.message(registry, proto, dir, surplus)?;
     let is_whole = decoded.notes().is_empty() && def.way.allows(dir) && surplus.len() > ENOUGH;
     is_whole.then_some(&*def.name)
+}
+
+/// A known message with a UUID that its receiver does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OtherUuid {
+    /// The UUID has the bytes of its first three groups in reverse order.
+    Groups,
+    /// The UUID is that of a message of the other class, `Class`.
+    Class(Class),
+}
+
+/// Returns the message that an unknown UUID stands for, if all fields of the message fit.
+pub(crate) fn other_uuid(proto: Proto, dir: Dir, data: &[u8]) -> Option<(&'static Def, OtherUuid)> {
+    let (registry, mut decoded) = (Registry::builtin(), Decoded::new());
+    let mut fits = |data: &[u8]| {
+        registry.known_message(proto, dir, data)?;
+        let def = decoded.message(registry, proto, dir, data)?;
+        (decoded.notes().is_empty() && def.way.allows(dir)).then_some(def)
+    };
+    let mut class = data.to_vec();
+    *class.first_mut()? ^= 1;
+    if let Some(def) = fits(&class) {
+        return Some((def, OtherUuid::Class(def.class)));
+    }
+    let mut groups = data.to_vec();
+    let uuid = groups.get_mut(1..17)?;
+    for range in [0..4, 4..6, 6..8] {
+        uuid.get_mut(range)?.reverse();
+    }
+    fits(&groups).map(|def| (def, OtherUuid::Groups))
 }
 
 /// Returns true if a message with an unknown id has text in place of the 16 bytes of a UUID.

@@ -26,7 +26,7 @@ use crate::{
     form::form,
     judge::peers::Culprit,
     lines::{About, Line},
-    meant::{has_text_as_uuid, second_message, words},
+    meant::{OtherUuid, has_text_as_uuid, marked, other_uuid, second_message, words},
     row::{CellKind, Start, hex},
     token_mistake::TokenMistake,
     track::Fact,
@@ -208,8 +208,13 @@ impl<'a> Noted<'a> {
             Code::CompressionUnmarked => {
                 let datagram = self.datagram?;
                 let first = *datagram.received()?.first()?;
-                let marked = first | datagram.proto.layout().compression;
-                let got = format_args!("a first byte of {first:02x}");
+                let (marked, is_other) = marked(datagram.proto, first);
+                let bit = if is_other {
+                    " with the compression bit of 0.6"
+                } else {
+                    ""
+                };
+                let got = format_args!("a first byte of {first:02x}{bit}");
                 Some(Values::new(got, Some(format_args!("{marked:02x}"))))
             }
             Code::SnapNearLimit => {
@@ -298,10 +303,7 @@ impl<'a> Noted<'a> {
             Code::UnknownMessage if has_text_as_uuid(reading.data(message)) => {
                 Values::new("text in place of the UUID", Some("its 16 bytes"))
             }
-            Code::UnknownMessage if message.uuid.is_some() => {
-                let got = message.label(reading.data(message));
-                Values::new(got, Some("a known UUID"))
-            }
+            Code::UnknownMessage if message.uuid.is_some() => self.unknown_uuid(message),
             Code::UnknownMessage => {
                 let id = varint::decode(reading.data(message)).filter(|_| message.layer != Layer::Connless);
                 let number = id.map(|id| format!("{} ({})", id.value, words(id.value)));
@@ -318,6 +320,29 @@ impl<'a> Noted<'a> {
                 }
             }
         })
+    }
+
+    /// Returns the received and the expected UUID of a message with an unknown one.
+    fn unknown_uuid(&self, message: &Message) -> Values {
+        let data = self.reading.data(message);
+        let got = message.label(data);
+        let other = self
+            .datagram
+            .and_then(|datagram| other_uuid(datagram.proto, datagram.dir, data));
+        let Some((def, other)) = other else {
+            return Values::new(got, Some("a known UUID"));
+        };
+        let name = &def.name;
+        match other {
+            OtherUuid::Class(class) => Values::new(
+                format_args!("{got}, the UUID of {name} in the other class"),
+                Some(format_args!("a {} message", class.name())),
+            ),
+            OtherUuid::Groups => Values::new(
+                format_args!("{got}, the UUID of {name} with its first three groups reversed"),
+                Some("the bytes in the order of the text"),
+            ),
+        }
     }
 
     /// Returns the name of the message that the bytes after a message are; `None` if they are no whole message.

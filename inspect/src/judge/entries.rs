@@ -1,6 +1,6 @@
 //! Findings grouped by session while a run is in progress.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use teetap_proxy::session::{OpensNothing, SessionChange, SessionId, State, Time};
 use teetap_wire::{Code, Seq, Severity};
@@ -87,6 +87,14 @@ impl Oddity {
             severity: None,
             refuted_by: None,
         }
+    }
+
+    /// Appends a value that later datagrams have shown.
+    pub(super) fn add_detail(&mut self, more: impl fmt::Display) {
+        self.detail = Some(match self.detail.take() {
+            Some(detail) => detail.and(format_args!("; {more}")),
+            None => more.to_string().into(),
+        });
     }
 
     pub(super) fn again(&mut self, at: Time) {

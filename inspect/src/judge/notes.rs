@@ -121,6 +121,9 @@ impl Judge {
         }
         if let Some(entry) = self.entries.known(session, topic, by) {
             entry.leads |= leads;
+            if let Some(Fact::AckMistake { mistake, .. }) = reading.detail(note).map(|detail| &detail.fact) {
+                entry.add_detail(mistake);
+            }
             return entry.again(at);
         }
         let secrets = self.secrets;

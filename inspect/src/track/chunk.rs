@@ -218,6 +218,9 @@ impl Stream {
             .copies
             .record(seq, data, (header.resend, is_repeat, deliveries == 1), seen.at);
         let name = piece.known.map(|known| &*known.def.name);
+        if likeness == Likeness::New {
+            own.copies.set_name(seq, name);
+        }
         let repeated = match likeness {
             Likeness::Other { .. } => None,
             Likeness::New | Likeness::Copy { .. } => own.own.sent(seq, name, seen.at),
@@ -253,11 +256,20 @@ impl Stream {
                     found.add(of_chunk(piece, Code::ResendStorm), fact);
                 }
             }
-            Likeness::Other { len } => {
-                let fact = Fact::Changed {
-                    got: seq,
-                    before: len,
-                    now: data.len(),
+            Likeness::Other { len, name: before } => {
+                let names = before.zip(name).filter(|_| !header.resend);
+                let fact = match (names, own.numbers.last()) {
+                    (Some((before, now)), Some(last)) => Fact::UsedTwice {
+                        got: seq,
+                        before,
+                        now,
+                        expected: last.next(),
+                    },
+                    _ => Fact::Changed {
+                        got: seq,
+                        before: len,
+                        now: data.len(),
+                    },
                 };
                 let code = Code::ResendChanged;
                 found.add(of_chunk(piece, code), fact);

@@ -37,6 +37,8 @@ struct Known {
     seq: Seq,
     hash: u64,
     len: u16,
+    /// Name of the message; `None` if unknown.
+    name: Option<&'static str>,
     /// Time of the last copy.
     at: Time,
     /// True if a copy without the resend flag was sent.
@@ -55,8 +57,9 @@ pub(super) enum Likeness {
     /// A copy of an earlier message. `was_plain` is true if an earlier copy had no resend flag. `storm` is the number
     /// of copies within [`BURST`], if there are too many and they were not reported yet.
     Copy { was_plain: bool, storm: Option<u8> },
-    /// An earlier, different message had the same number. `len` is the earlier length in bytes.
-    Other { len: u16 },
+    /// An earlier, different message had the same number. `len` is the earlier length in bytes, `name`
+    /// the earlier name, if known.
+    Other { len: u16, name: Option<&'static str> },
 }
 
 /// An odd number without a pattern, as usual for hash multipliers: 2^64 divided by the golden ratio.
@@ -101,6 +104,7 @@ impl Copies {
                 seq,
                 hash,
                 len: u16::try_from(data.len()).unwrap_or(u16::MAX),
+                name: None,
                 at,
                 was_plain: !is_resent,
                 burst_since: at,
@@ -113,7 +117,8 @@ impl Copies {
             return Likeness::New;
         };
         if known.hash != hash {
-            return Likeness::Other { len: known.len };
+            let Known { len, name, .. } = *known;
+            return Likeness::Other { len, name };
         }
         if at.since(known.burst_since) >= BURST {
             (known.burst_since, known.burst, known.is_storm) = (at, 0, false);
@@ -125,6 +130,13 @@ impl Copies {
         Likeness::Copy {
             was_plain,
             storm: Some(known.burst).filter(|burst| *burst >= STORM && !known.is_storm),
+        }
+    }
+
+    /// Sets the name of the last message with this number.
+    pub(super) fn set_name(&mut self, seq: Seq, name: Option<&'static str>) {
+        if let Some(known) = self.messages.iter_mut().rev().find(|known| known.seq == seq) {
+            known.name = name;
         }
     }
 
@@ -241,7 +253,10 @@ mod tests {
     #[test]
     fn another_message_has_the_number_of_one_that_the_receiver_has() {
         let seq = Seq::new(5);
-        for (is_repeat, expected) in [(true, Likeness::Other { len: 3 }), (false, Likeness::New)] {
+        for (is_repeat, expected) in [
+            (true, Likeness::Other { len: 3, name: None }),
+            (false, Likeness::New),
+        ] {
             let mut copies = Copies::default();
             let flags = (false, is_repeat, false);
             assert_eq!(copies.record(seq, b"one", flags, ms(0)), Likeness::New);

@@ -11,6 +11,7 @@ use teetap_wire::{
 };
 
 use super::{
+    ack_pattern::AckMistake,
     content::ContentFact,
     inflate::NotInflating,
     out_of_turn::OutOfTurn,
@@ -116,8 +117,21 @@ pub enum Fact {
         /// Length of this message, in bytes.
         now: usize,
     },
+    /// Two messages have the same number, and the second one is not marked as a retransmission.
+    UsedTwice {
+        /// The sequence number.
+        got: Seq,
+        /// Name of the earlier message.
+        before: &'static str,
+        /// Name of this message.
+        now: &'static str,
+        /// The number that the message should have.
+        expected: Seq,
+    },
     /// A sequence number was skipped.
     Never {
+        /// The first number sent after the missing one.
+        got: Seq,
         /// The missing number.
         missing: Seq,
         /// Time since a later number was sent.
@@ -129,6 +143,15 @@ pub enum Fact {
         got: Seq,
         /// The missing number.
         missing: Seq,
+    },
+    /// The acks of a peer have a pattern.
+    AckMistake {
+        /// The ack.
+        got: Seq,
+        /// The highest number sent to the peer.
+        top: Seq,
+        /// The pattern.
+        mistake: AckMistake,
     },
     /// An ack does not advance.
     Stuck {
@@ -348,7 +371,24 @@ impl Fact {
                 f.add_got(format_args!("{now} other {other} under number {got}"))?;
                 f.add_expected(format_args!("the {before} {sent} sent before"))
             }
-            Self::Never { missing, after } => {
+            Self::AckMistake { got, top, mistake } => {
+                f.add_got(got)?;
+                write!(f, ", the highest number sent is {top}: {mistake}")
+            }
+            Self::UsedTwice {
+                got,
+                before,
+                now,
+                expected,
+            } => {
+                let which = if before == now { "another" } else { "the message" };
+                f.add_got(format_args!(
+                    "{now} under number {got}, which {which} {before} had"
+                ))?;
+                f.add_expected(expected)
+            }
+            Self::Never { got, missing, after } => {
+                f.add_got(got)?;
                 f.add_expected(missing)?;
                 write!(f, ", not sent for {}", Seconds(*after))
             }

@@ -69,6 +69,9 @@ impl Streams {
         if seen.datagram.leg.is_some() {
             return expected;
         }
+        if packet.control().is_none() {
+            stream.look_at_ack_pattern(seen, notes, found);
+        }
         let (own, other) = stream.both(dir);
         if found.has(Code::CutByCapture) {
             own.numbers.miss();
@@ -220,7 +223,7 @@ impl Stream {
             }
         }
         let ack = if found.has(Code::AckAhead) {
-            let nothing = other.numbers.is_whole().then_some(Seq::ZERO);
+            let nothing = other.numbers.is_from_start().then_some(Seq::ZERO);
             other.acks.top.or(nothing)
         } else if found.has(Code::AckBehind) || found.has(Code::Overtaken) {
             other.acks.last
@@ -240,6 +243,34 @@ impl Stream {
             own: None,
             peer: None,
             ack: ack.filter(|expected| !agrees(*expected)),
+        }
+    }
+
+    /// Counts a datagram, and adds the mistake that its ack and the acks before it show.
+    fn look_at_ack_pattern(&mut self, seen: &Seen<'_>, notes: bool, found: &mut NoteSink<'_>) {
+        let header = &seen.packet.header;
+        let (own, other) = self.both(seen.datagram.dir);
+        own.sent.datagrams = own.sent.datagrams.saturating_add(1);
+        own.sent.chunks = own.sent.chunks.saturating_add(header.num_chunks.into());
+        let is_odd = |note: &&Note| matches!(note.code, Code::AckAhead | Code::AckBehind);
+        let note = found.notes.iter().find(is_odd).copied();
+        if own.pattern.is_idle(note.is_some(), other.numbers.is_from_start()) {
+            return;
+        }
+        let top = other.acks.top.unwrap_or(Seq::ZERO);
+        let ack = (header.ack, note.is_some());
+        let mistake = own.pattern.acked(ack, top, other.sent, other.numbers.count());
+        if let Some((note, mistake)) = note.zip(mistake).filter(|_| notes) {
+            found.details.push(Detail {
+                code: note.code,
+                at: note.at,
+                fact: Fact::AckMistake {
+                    got: header.ack,
+                    top,
+                    mistake,
+                },
+                consequence: None,
+            });
         }
     }
 
@@ -414,6 +445,7 @@ impl Stream {
         let never = own.numbers.look_for_missing(seen.at, oldest, numbers);
         if let Some(never) = never.filter(|_| notes) {
             let fact = Fact::Never {
+                got: never.next,
                 missing: never.missing,
                 after: never.for_,
             };

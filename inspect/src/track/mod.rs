@@ -21,6 +21,7 @@
 //! | `copies.rs` | copies of messages and of datagrams |
 //! | `leg.rs` | the datagrams as the proxy sent them to each peer |
 //! | `acks.rs` | acks and resend requests, and when they are missing or excessive |
+//! | `ack_pattern.rs` | what wrong acks count |
 //! | `inflate.rs` | peers that cannot inflate compressed datagrams |
 //! | `own.rs` | vital messages that a peer has to retransmit until they are acked |
 //! | `needless.rs` | resend requests without a cause |
@@ -38,6 +39,7 @@
 //! | `detail.rs` | the received and expected values of notes |
 //! | `words.rs` | numbers, counts and times in words |
 
+mod ack_pattern;
 mod acks;
 mod at_end;
 mod chunk;
@@ -78,6 +80,9 @@ pub use inflate::NotInflating;
 pub use out_of_turn::OutOfTurn;
 pub use own::{Repeated, Unrepeated};
 
+pub use ack_pattern::AckMistake;
+
+use ack_pattern::{AckPattern, Amounts};
 use acks::Acks;
 use content::Contents;
 use copies::Copies;
@@ -154,6 +159,10 @@ struct DirectionState {
     network: Network,
     /// The datagrams as the proxy sent them to the receiver.
     heard: SentToReceiver,
+    /// What the sender has sent.
+    sent: Amounts,
+    /// The acks of the sender, compared with what the receiver has sent.
+    pattern: AckPattern,
     /// The acks of the receiver.
     acks: Acks,
     /// Whether the receiver can inflate compressed datagrams.

@@ -43,6 +43,8 @@ pub(super) struct Numbers {
     doubtful: VecDeque<Seq>,
     /// True if every number since the first one was seen.
     is_whole: bool,
+    /// True if no number before the first one seen was sent.
+    is_from_start: bool,
     /// Number of in-order numbers so far.
     count: u64,
     /// The highest number, in order or not.
@@ -52,6 +54,8 @@ pub(super) struct Numbers {
 /// A gap in the order: a number is missing although later numbers were sent.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
+    /// The first number after the missing one.
+    next: Seq,
     since: Time,
     /// Time of the last datagram that retransmits a message before the gap, so that its ack has not reached the sender.
     unheard: Time,
@@ -87,6 +91,8 @@ pub(super) struct ChunkPosition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SkippedNumber {
     pub(super) missing: Seq,
+    /// The first number sent after the missing one.
+    pub(super) next: Seq,
     pub(super) for_: Duration,
 }
 
@@ -97,6 +103,7 @@ impl Numbers {
             last: Some(Seq::ZERO),
             high: Some(Seq::ZERO),
             is_whole: true,
+            is_from_start: true,
             ..Self::default()
         }
     }
@@ -116,6 +123,16 @@ impl Numbers {
         self.is_whole
     }
 
+    /// Returns the number of in-order numbers so far.
+    pub(super) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns true if no number before the first one seen was sent.
+    pub(super) const fn is_from_start(&self) -> bool {
+        self.is_from_start
+    }
+
     /// Returns true if a number that is not the next in order was not used in this session before.
     pub(super) fn never_had(&self, seq: Seq) -> bool {
         let back = self.last.map(|last| seq.distance_to(last));
@@ -125,6 +142,7 @@ impl Numbers {
     /// Records that datagrams were not seen, so that any number may have been sent.
     pub(super) const fn miss(&mut self) {
         self.is_whole = false;
+        self.is_from_start = false;
     }
 
     /// Records a number that is not counted as sent but that the receiver may have.
@@ -166,6 +184,7 @@ impl Numbers {
             self.gap = None;
         } else if !seq.is_behind(last) {
             self.gap.get_or_insert(Gap {
+                next: seq,
                 since: at,
                 unheard: at,
                 rounds: 0,
@@ -206,6 +225,7 @@ impl Numbers {
                 count: self.count.saturating_add(steps),
                 high: self.high.filter(|high| !high.is_behind(ack)).or(Some(ack)),
                 is_whole: self.is_whole && is_known,
+                is_from_start: self.is_from_start,
                 doubtful: std::mem::take(&mut self.doubtful),
                 ..Self::default()
             };
@@ -257,6 +277,7 @@ impl Numbers {
         let is_skipped = for_ >= SKIPPED && gap.rounds >= ROUNDS;
         let is_due = oldest.is_some_and(|oldest| at.since(oldest.max(gap.unheard)) >= NEVER);
         gap.is_reported = is_skipped || is_due && for_ >= NEVER && gap.datagrams >= DATAGRAMS;
-        gap.is_reported.then_some(SkippedNumber { missing, for_ })
+        let next = gap.next;
+        gap.is_reported.then_some(SkippedNumber { missing, next, for_ })
     }
 }

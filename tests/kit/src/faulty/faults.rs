@@ -78,6 +78,11 @@ pub const FAULTS: &[Fault] = &[
         ALL,
         Act::Datagram(|datagram| datagram.head.ack = (datagram.head.ack + SEQUENCES - 3) % SEQUENCES),
     ),
+    fault(
+        "ack of the next number",
+        ALL,
+        Act::Datagram(|datagram| datagram.head.ack = (datagram.head.ack + 1) % SEQUENCES),
+    ),
     fault("ack stuck", ALL, Act::Datagram(|datagram| datagram.head.ack = 0)),
     fault(
         "number skipped",
@@ -139,6 +144,44 @@ pub const FAULTS: &[Fault] = &[
             if let Some(first) = bytes.first_mut() {
                 *first &= if variant.is_seven() { !0x10 } else { !0x80 };
             }
+        }),
+    ),
+    fault(
+        "compressed data with the flag of 0.6",
+        SEVEN,
+        Act::Bytes(|variant, bytes| {
+            let Ok(datagram) = parse(variant, bytes) else {
+                return;
+            };
+            *bytes = datagram.pack(Packing::Always(Ending::Padded));
+            if let Some(first) = bytes.first_mut() {
+                *first = *first & !0x10 | 0x80;
+            }
+        }),
+    ),
+    fault(
+        "token also at the end",
+        SEVEN,
+        Act::Datagram(|datagram| datagram.trailing = datagram.head.token.unwrap_or_default().to_vec()),
+    ),
+    fault(
+        "UUID with reversed groups",
+        DDNET,
+        Act::Message(Step::Say, |_, _| {
+            vec![(
+                true,
+                client_version(1, [0x04, 0x13, 0x00, 0x8c, 0x61, 0x84, 0x47, 0x3e]),
+            )]
+        }),
+    ),
+    fault(
+        "UUID in the other class",
+        DDNET,
+        Act::Message(Step::Say, |_, _| {
+            vec![(
+                true,
+                client_version(0, [0x8c, 0x00, 0x13, 0x04, 0x84, 0x61, 0x3e, 0x47]),
+            )]
         }),
     ),
     fault(
@@ -483,6 +526,18 @@ pub const FAULTS: &[Fault] = &[
         }),
     ),
 ];
+
+/// Returns a version of DDNet with this number and this first half of its UUID.
+fn client_version(number: i32, half: [u8; 8]) -> Vec<u8> {
+    let mut message = Vec::new();
+    put_int(&mut message, number);
+    message.extend(half);
+    message.extend([0x87, 0x87, 0xf6, 0x72, 0xb3, 0x83, 0x5b, 0xd4]);
+    message.extend([7; 16]);
+    put_int(&mut message, 20_010);
+    message.extend(b"DDNet 20.1\0");
+    message
+}
 
 /// Returns the id of a message as written on the wire.
 fn head(variant: Variant, step: Step) -> Vec<u8> {
