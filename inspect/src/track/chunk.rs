@@ -129,6 +129,9 @@ impl Streams {
             Order::Ahead(expected) => Some(expected),
             Order::Next | Order::Again => None,
         };
+        if expected.is_some() && !piece.chunk.header.resend {
+            own.numbers.compare(seq, own.sent, seen.packet.header.num_chunks);
+        }
         own.network.is_rough |= expected.is_some() || deliveries > 0;
         own.network.has_repeats |= piece.chunk.header.resend;
         if notes {

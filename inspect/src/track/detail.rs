@@ -134,6 +134,8 @@ pub enum Fact {
         got: Seq,
         /// The missing number.
         missing: Seq,
+        /// What the number after it counts: `chunks` or `datagrams`; `None` if unknown.
+        counts: Option<&'static str>,
         /// Time since a later number was sent.
         after: Duration,
     },
@@ -387,10 +389,22 @@ impl Fact {
                 ))?;
                 f.add_expected(expected)
             }
-            Self::Never { got, missing, after } => {
+            Self::Never {
+                got,
+                missing,
+                counts,
+                after,
+            } => {
                 f.add_got(got)?;
                 f.add_expected(missing)?;
-                write!(f, ", not sent for {}", Seconds(*after))
+                write!(f, ", not sent for {}", Seconds(*after))?;
+                match counts {
+                    Some(counts) => write!(
+                        f,
+                        "; {got} is the number of all {counts} sent until then: only vital chunks have numbers"
+                    ),
+                    None => Ok(()),
+                }
             }
             Self::Beyond { got, missing } => {
                 f.add_got(got)?;

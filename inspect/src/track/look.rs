@@ -447,6 +447,7 @@ impl Stream {
             let fact = Fact::Never {
                 got: never.next,
                 missing: never.missing,
+                counts: never.counts,
                 after: never.for_,
             };
             found.add(whole(seen, Code::SeqGap), fact);

@@ -8,6 +8,8 @@ use std::{collections::VecDeque, time::Duration};
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
+use super::ack_pattern::Amounts;
+
 /// Time after which a missing number counts as skipped if later numbers were retransmitted but not the missing one.
 const SKIPPED: Duration = Duration::from_millis(1500);
 
@@ -25,6 +27,9 @@ const NEVER: Duration = Duration::from_secs(5);
 
 /// Minimum number of datagrams from the sender within [`NEVER`].
 const DATAGRAMS: u16 = 4;
+
+/// Minimum distance from the last number in order at which a number may be a count of something else.
+const CLEAR: u16 = 8;
 
 /// Maximum number of sequence numbers kept that the receiver may or may not have.
 const DOUBTFUL: usize = 16;
@@ -56,6 +61,8 @@ pub(super) struct Numbers {
 struct Gap {
     /// The first number after the missing one.
     next: Seq,
+    /// What `next` counts, if it is no number of a vital message: `chunks` or `datagrams`.
+    counts: Option<&'static str>,
     since: Time,
     /// Time of the last datagram that retransmits a message before the gap, so that its ack has not reached the sender.
     unheard: Time,
@@ -93,6 +100,8 @@ pub(super) struct SkippedNumber {
     pub(super) missing: Seq,
     /// The first number sent after the missing one.
     pub(super) next: Seq,
+    /// What that number counts: `chunks` or `datagrams`; `None` if unknown.
+    pub(super) counts: Option<&'static str>,
     pub(super) for_: Duration,
 }
 
@@ -185,6 +194,7 @@ impl Numbers {
         } else if !seq.is_behind(last) {
             self.gap.get_or_insert(Gap {
                 next: seq,
+                counts: None,
                 since: at,
                 unheard: at,
                 rounds: 0,
@@ -210,6 +220,24 @@ impl Numbers {
             is_first,
             high,
         }
+    }
+
+    /// Recognizes a number ahead of a missing one as the count of chunks or datagrams that were sent so far. `in_datagram`
+    /// is the number of chunks in its datagram.
+    pub(super) fn compare(&mut self, seq: Seq, sent: Amounts, in_datagram: u8) {
+        let (Some(last), true) = (self.last, self.is_from_start) else {
+            return;
+        };
+        let Some(gap) = self.gap.as_mut().filter(|gap| gap.next == seq) else {
+            return;
+        };
+        let number = u32::from(seq.get());
+        let before = sent.chunks.saturating_sub(in_datagram.into());
+        gap.counts = match last.distance_to(seq) > CLEAR {
+            true if (before + 1..=sent.chunks).contains(&number) => Some("chunks"),
+            true if number == sent.datagrams => Some("datagrams"),
+            _ => None,
+        };
     }
 
     /// Records an ack from the receiver. If the ack is ahead of the last in-order number, returns the first missing
@@ -277,7 +305,12 @@ impl Numbers {
         let is_skipped = for_ >= SKIPPED && gap.rounds >= ROUNDS;
         let is_due = oldest.is_some_and(|oldest| at.since(oldest.max(gap.unheard)) >= NEVER);
         gap.is_reported = is_skipped || is_due && for_ >= NEVER && gap.datagrams >= DATAGRAMS;
-        let next = gap.next;
-        gap.is_reported.then_some(SkippedNumber { missing, next, for_ })
+        let (next, counts) = (gap.next, gap.counts);
+        gap.is_reported.then_some(SkippedNumber {
+            missing,
+            next,
+            counts,
+            for_,
+        })
     }
 }
