@@ -208,7 +208,7 @@ fn a_number_that_is_skipped_is_an_error_once() {
         }
         let gaps: Vec<_> = all.iter().filter(|(code, _)| *code == Code::SeqGap).collect();
         assert_eq!(gaps.len(), 1, "{proto} {all:?}");
-        assert_eq!(gaps[0].1, "expected 2, not sent for 2.0 s");
+        assert_eq!(gaps[0].1, "got 3, expected 2, not sent for 2.0 s");
         assert_eq!(bad(&all), [Code::SeqGap]);
     }
 }
