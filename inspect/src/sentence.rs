@@ -205,18 +205,7 @@ impl<'a> Noted<'a> {
                     .map(|ack| format!("{bound} {}", ack.get()));
                 Some(Values::new(reading.header.ack?, expected))
             }
-            Code::CompressionUnmarked => {
-                let datagram = self.datagram?;
-                let first = *datagram.received()?.first()?;
-                let (marked, is_other) = marked(datagram.proto, first);
-                let bit = if is_other {
-                    " with the compression bit of 0.6"
-                } else {
-                    ""
-                };
-                let got = format_args!("a first byte of {first:02x}{bit}");
-                Some(Values::new(got, Some(format_args!("{marked:02x}"))))
-            }
+            Code::CompressionUnmarked => self.unmarked(),
             Code::SnapNearLimit => {
                 let snapshot = self.message?.completed.view()?;
                 let (items, parts) = (snapshot.counts.items, snapshot.parts);
@@ -256,6 +245,20 @@ impl<'a> Noted<'a> {
                 Some(Values::new(hex(bytes), None::<&str>))
             }
         }
+    }
+
+    /// Returns the values of a datagram that is compressed without the flag.
+    fn unmarked(&self) -> Option<Values> {
+        let datagram = self.datagram?;
+        let first = *datagram.received()?.first()?;
+        let (marked, is_other) = marked(datagram.proto, first);
+        let bit = if is_other {
+            " with the compression bit of 0.6"
+        } else {
+            ""
+        };
+        let got = format_args!("a first byte of {first:02x}{bit}");
+        Some(Values::new(got, Some(format_args!("{marked:02x}"))))
     }
 
     /// Returns the mistake behind a note about a wrong or missing token; `None` if none is certain.

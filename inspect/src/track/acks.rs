@@ -146,6 +146,14 @@ impl Acks {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn forget_ticks(&mut self) {
+        self.tick = None;
+        if let Some(pending) = &mut self.pending {
+            (pending.mark, pending.heard) = (None, 0);
+        }
+    }
+
     /// Records a tick that the receiver will return: that of a snapshot, or the tick that an input acks.
     pub(super) fn tick_sent(&mut self, tick: i32) {
         self.tick = self.tick.max(Some(tick));

@@ -141,24 +141,36 @@ impl Streams {
                 base,
                 high,
             };
-            let likeness = stream.note_copies(seen, piece, found_order, found);
-            stream.note_order(seen, piece, found_order, likeness, found);
-            let is_strange = expected.is_some() || matches!(likeness, Likeness::Other { .. });
-            if is_strange {
-                stream.turns = None;
-                note_foreign_message(past, stream, seen, piece, found_order, found);
-            }
-            if is_first {
-                stream.note_turn(seen, piece, found);
-                stream.note_answer(seen, piece, found);
-            } else {
-                stream.forget_question(seen, piece);
-            }
+            note_vital(past, stream, (seen, piece), found_order, is_first, found);
         }
         ChunkOrder {
             is_first: Some(is_first),
             expected: expected.filter(|_| piece.action == Some(Action::Gap)),
         }
+    }
+}
+
+/// Adds the notes about a vital chunk, its copies and its place in the join.
+fn note_vital(
+    past: &super::past::Past,
+    stream: &mut Stream,
+    (seen, piece): (&Seen<'_>, &DecidedChunk<'_>),
+    place: Ordered,
+    is_first: bool,
+    found: &mut NoteSink<'_>,
+) {
+    let likeness = stream.note_copies(seen, piece, place, found);
+    stream.note_order(seen, piece, place, likeness, found);
+    let is_strange = matches!(place.order, Order::Ahead(_)) || matches!(likeness, Likeness::Other { .. });
+    if is_strange {
+        stream.turns = None;
+        note_foreign_message(past, stream, seen, piece, place, found);
+    }
+    if is_first {
+        stream.note_turn(seen, piece, found);
+        stream.note_answer(seen, piece, found);
+    } else {
+        stream.forget_question(seen, piece);
     }
 }
 

@@ -373,6 +373,42 @@ impl Fact {
                 f.add_got(format_args!("{now} other {other} under number {got}"))?;
                 f.add_expected(format_args!("the {before} {sent} sent before"))
             }
+            Self::Request { missing: None, .. } => f.write_str("it has all numbers that were sent"),
+            Self::Request {
+                missing: Some(missing),
+                was_sent,
+            } => {
+                let why = if *was_sent {
+                    "forwarded, then lost"
+                } else {
+                    "not received"
+                };
+                write!(f, "it lacks {missing} ({why})")
+            }
+            Self::Foreign { session, part } => match part {
+                ForeignPart::Token => write!(f, "the token is that of session #{session}"),
+                ForeignPart::Ack(ack) => write!(f, "ack {ack} continues session #{session}"),
+                ForeignPart::Number(seq) => write!(f, "number {seq} continues session #{session}"),
+                ForeignPart::Message(seq) => {
+                    write!(f, "session #{session} has the same message under number {seq}")
+                }
+            },
+            Self::Overtaken {
+                got,
+                last: Some(last),
+            } => f.add_got(format_args!("{got} after {last}")),
+            Self::Overtaken { got, last: None } => f.add_got(got),
+            Self::Content(content) => content.write(f),
+            Self::OtherId(other) => other.write(f),
+            Self::OtherFields(other) => other.write(f),
+            Self::OutOfTurn(turn) => turn.write(f),
+            _ => self.write_mistake(f),
+        }
+    }
+
+    /// Adds the values of mistakes in acks and sequence numbers.
+    fn write_mistake(&self, f: &mut Values) -> fmt::Result {
+        match self {
             Self::AckMistake { got, top, mistake } => {
                 f.add_got(got)?;
                 write!(f, ", the highest number sent is {top}: {mistake}")
@@ -410,35 +446,6 @@ impl Fact {
                 f.add_got(got)?;
                 f.add_expected(format_args!("less than {missing}"))
             }
-            Self::Request { missing: None, .. } => f.write_str("it has all numbers that were sent"),
-            Self::Request {
-                missing: Some(missing),
-                was_sent,
-            } => {
-                let why = if *was_sent {
-                    "forwarded, then lost"
-                } else {
-                    "not received"
-                };
-                write!(f, "it lacks {missing} ({why})")
-            }
-            Self::Foreign { session, part } => match part {
-                ForeignPart::Token => write!(f, "the token is that of session #{session}"),
-                ForeignPart::Ack(ack) => write!(f, "ack {ack} continues session #{session}"),
-                ForeignPart::Number(seq) => write!(f, "number {seq} continues session #{session}"),
-                ForeignPart::Message(seq) => {
-                    write!(f, "session #{session} has the same message under number {seq}")
-                }
-            },
-            Self::Overtaken {
-                got,
-                last: Some(last),
-            } => f.add_got(format_args!("{got} after {last}")),
-            Self::Overtaken { got, last: None } => f.add_got(got),
-            Self::Content(content) => content.write(f),
-            Self::OtherId(other) => other.write(f),
-            Self::OtherFields(other) => other.write(f),
-            Self::OutOfTurn(turn) => turn.write(f),
             _ => self.write_amount(f),
         }
     }

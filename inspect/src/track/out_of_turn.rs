@@ -57,7 +57,7 @@ impl OutOfTurn {
             Turn::EnterGame(_) => ("it before cl_start_info", "it as the answer to sv_ready_to_enter"),
             Turn::ConReady => ("it before ready", "it as the answer to ready"),
             Turn::Snapshot => ("it before enter_game", "none before enter_game"),
-            Turn::RconCommand => ("it without a login", "rcon_auth, and its confirmation, before"),
+            Turn::RconCommand => ("it without a login", "rcon_auth before"),
             Turn::Version { got, expected } => {
                 f.add_got(format_args!("\"{got}\""))?;
                 f.add_expected(format_args!("\"{expected}\""))?;

@@ -51,7 +51,7 @@ pub(super) struct JoinTurns {
     has_sent_ready: bool,
     /// True once the client has sent `enter_game`, for any map.
     has_asked: bool,
-    /// True while the client is logged in to the console.
+    /// True if the client has sent a login that the server has not ended. Commands may follow a login at once.
     is_authed: bool,
 }
 
@@ -119,6 +119,7 @@ impl JoinTurns {
                 let is_odd = !self.is_authed && body != TELLS_VERSION && !is_scrubbed;
                 return is_odd.then_some(Turn::RconCommand);
             }
+            "rcon_auth" => self.is_authed = true,
             "ready" => {
                 self.has_sent_ready = true;
                 self.is_ready |= self.has_info;

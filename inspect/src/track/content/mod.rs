@@ -131,12 +131,13 @@ impl Streams {
         }
     }
 
-    /// Forgets the contents of all sessions.
+    /// Forgets the contents of all sessions, and the ticks that prove that a peer receives datagrams.
     #[cfg(test)]
     pub(crate) fn forget_contents(&mut self) {
-        self.sessions
-            .values_mut()
-            .for_each(|stream| stream.contents = Contents::default());
+        self.sessions.values_mut().for_each(|stream| {
+            stream.contents = Contents::default();
+            stream.ways.iter_mut().for_each(|way| way.acks.forget_ticks());
+        });
     }
 
     /// Records that messages of a session were not decoded.
