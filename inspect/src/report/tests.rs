@@ -31,7 +31,7 @@ fn datagram(at: u64, ordinal: u64, dir: Dir, bytes: &[u8]) -> Item {
 /// Returns a packet with one chat message, compressed.
 fn chat(seq: u16, text: &[u8]) -> Vec<u8> {
     let mut payload = Vec::new();
-    let mut data = vec![3 << 1, 1, 0, 0x40];
+    let mut data = vec![0x30, 1, 0x40];
     data.extend_from_slice(text);
     data.push(0);
     teetap_wire::write_chunk(Proto::V7, Some(Seq::new(seq)), false, &data, &mut payload).unwrap();

@@ -134,6 +134,15 @@ pub(crate) fn essence(objects: &[Value]) -> Vec<Value> {
             object.remove("size");
             object.remove("sizes_out");
         }
+        let notes = object.get_mut("notes").and_then(Value::as_array_mut);
+        for note in notes.into_iter().flatten() {
+            // Surplus bytes are replaced.
+            if note["code"] == "surplus-bytes" {
+                let note = note.as_object_mut().unwrap();
+                note.remove("detail");
+                note.remove("got");
+            }
+        }
     }
     objects
 }
