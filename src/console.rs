@@ -196,6 +196,7 @@ fn said(command: &Command) -> &'static str {
         Command::Drop(_) => "dropped",
         Command::Edit(_) => "changed; it is still held",
         Command::Close { .. } => "closed",
+        Command::Stop {} => "ending the run",
         Command::Resync { .. } => "requested a complete snapshot from the server",
         Command::Rules { change: Some(change) } => match change {
             RuleCommand::Add { .. } => "added",

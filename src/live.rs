@@ -198,6 +198,9 @@ impl Live {
             if let Some(ending) = self.output.ending() {
                 return Ok(by_ending(ending));
             }
+            if self.run.is_asked_to_stop() {
+                return Ok((EndedBy::Control, Exit::Ok));
+            }
             if self.timeout.is_some_and(|end| self.now() >= end) {
                 return Ok((EndedBy::Timeout, Exit::Ok));
             }

@@ -3,7 +3,11 @@
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::mpsc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -67,6 +71,8 @@ pub struct Run {
     /// `None` once the socket is served.
     control: Option<Awaited>,
     query: Query,
+    /// True once a command has ended the run; shared with the handles.
+    is_stopped: Arc<AtomicBool>,
 }
 
 impl Run {
@@ -104,6 +110,7 @@ impl Run {
             news: mpsc::channel(),
             control,
             query,
+            is_stopped: Arc::default(),
         })
     }
 
@@ -152,7 +159,15 @@ impl Run {
             registry: self.registry,
             news: self.news.0.clone(),
             from,
+            is_stopped: Arc::clone(&self.is_stopped),
         }
+    }
+
+    /// Returns true once [`Command::Stop`](teetap_inspect::control::Command::Stop) was carried out. The caller then ends
+    /// the run.
+    #[must_use]
+    pub fn is_asked_to_stop(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
     }
 
     /// Serves the control socket; returns `None` if the run has none, or it is already served. Each connection first

@@ -2,6 +2,8 @@
 //!
 //! Law: each command has one result. A command without a session applies to the only session that is online.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::{Map, Value};
 use teetap_inspect::{
     control::{Command, Edit, HeldPlace, Inject, RuleCommand},
@@ -62,6 +64,11 @@ impl Handle {
                 stats: Some(StatsBody::new(&self.look()?)),
                 ..ResultBody::default()
             }),
+            Command::Stop {} => {
+                // The owner of the run ends it, with its summary and its recording.
+                self.is_stopped.store(true, Ordering::Relaxed);
+                Ok(ResultBody::default())
+            }
             Command::Inject(wanted) => self.inject(wanted, chosen),
             Command::Close {
                 session,

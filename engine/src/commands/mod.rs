@@ -8,7 +8,7 @@ mod error;
 mod lines;
 mod message;
 
-use std::sync::mpsc;
+use std::sync::{Arc, atomic::AtomicBool, mpsc};
 
 use teetap_inspect::jsonl::RuleBody;
 use teetap_proxy::{
@@ -39,6 +39,8 @@ pub struct Handle {
     /// Sender of lines for the user.
     pub(crate) news: mpsc::Sender<StatusLine>,
     pub(crate) from: Origin,
+    /// Set by the command that ends the run.
+    pub(crate) is_stopped: Arc<AtomicBool>,
 }
 
 /// Origin of commands.

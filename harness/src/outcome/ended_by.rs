@@ -27,6 +27,8 @@ pub enum EndedBy {
     Timeout,
     /// The command of `run` ended.
     Command,
+    /// The command `stop` of the control socket or the screen.
+    Control,
     /// Stdin was closed.
     StdinClosed,
     /// Stdout was closed.
@@ -48,6 +50,7 @@ impl EndedBy {
             Self::Ending(ending) => ending_body(ending),
             Self::Timeout => EndedByBody::Timeout,
             Self::Command => EndedByBody::Command,
+            Self::Control => EndedByBody::Control,
             Self::StdinClosed => EndedByBody::StdinClosed,
             Self::StdoutClosed => EndedByBody::StdoutClosed,
             Self::Demo => EndedByBody::Demo,
@@ -67,6 +70,7 @@ impl fmt::Display for EndedBy {
             Self::Ending(ending) => write!(f, "{}: {ending}", ending.by),
             Self::Timeout => f.write_str("--timeout"),
             Self::Command => f.write_str("the end of the command"),
+            Self::Control => f.write_str("the command stop"),
             Self::StdinClosed => f.write_str("closed stdin"),
             Self::StdoutClosed => f.write_str("closed stdout"),
             Self::Demo => f.write_str("the end of the demo"),

@@ -90,6 +90,8 @@ signal         signal -      -      stopped  130 signal         B--s
 signal         signal -      until  killed   130 signal         Bsss
 signal         signal until  until  0        130 signal         Bsss
 signal         signal exit17 -      -        130 signal         B---
+control        ok     -      -      -        0   control        p---
+control        ok     -      until  -        4   control        pFp-
 stdin_closed   ok     -      -      -        0   stdin_closed   p---
 stdin_closed   ok     -      until  -        4   stdin_closed   pFp-
 stdin_closed   ok     until  until  -        0   until          ppp-
@@ -117,6 +119,7 @@ fn run(words: &[&str]) -> (Summary, Verdicts) {
         "timeout" => EndedBy::Timeout,
         "command" => EndedBy::Command,
         "signal" => EndedBy::Signal(2),
+        "control" => EndedBy::Control,
         "stdin_closed" => EndedBy::StdinClosed,
         "stdout_closed" => EndedBy::StdoutClosed,
         "user" => EndedBy::User,

@@ -24,6 +24,8 @@ pub enum Command {
     Sessions {},
     /// Print the counts of the run
     Stats {},
+    /// End the run
+    Stop {},
     /// Inject a message
     Inject(Inject),
     /// Close a session
@@ -101,6 +103,7 @@ impl Command {
             | Self::Drop(HeldPlace { session, .. }) => (session, None),
             Self::Sessions {}
             | Self::Stats {}
+            | Self::Stop {}
             | Self::Close { all: true, .. }
             | Self::Rules { .. }
             | Self::Subscribe { .. }

@@ -180,7 +180,7 @@ mod tests {
             (
                 "{\"id\":7,\"cmd\":\"zz\\u0007z\"}",
                 Some(7),
-                "unknown command \"zz\\u0007z\"; the commands are sessions, stats, inject, ",
+                "unknown command \"zz\\u0007z\"; the commands are sessions, stats, stop, inject, ",
             ),
             (
                 "{\"id\":7,\"cmd\":\"stats\",\"x\":1}",
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn every_command_is_read() {
-        assert_eq!(names().len(), 18);
+        assert_eq!(names().len(), 19);
         for name in names() {
             let line = format!("{{\"id\":1,\"cmd\":\"{name}\"}}");
             if let Err(refusal) = parse(line.as_bytes()) {
@@ -246,6 +246,7 @@ mod tests {
         };
         for (command, line) in [
             (Command::Unsubscribe {}, r#"{"cmd":"unsubscribe","id":7}"#),
+            (Command::Stop {}, r#"{"cmd":"stop","id":7}"#),
             (
                 Command::Inject(Inject::text(None, "s2c sv_motd")),
                 r#"{"cmd":"inject","id":7,"message":"s2c sv_motd"}"#,

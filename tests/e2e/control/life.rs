@@ -70,6 +70,23 @@ fn signals_remove_the_file() -> Result<()> {
 }
 
 #[test]
+fn the_command_stop_ends_the_run_with_its_summary() -> Result<()> {
+    let mut demo = Demo::start(&[])?;
+    let mut control = demo.connect()?;
+    control.done(json!({"cmd": "subscribe"}))?;
+    demo.ctl(&["stop"], 0);
+    let summary = control.wait_for("the summary", |event| event["event"] == "summary")?;
+    ensure!(
+        summary["ended_by"]["kind"] == "control" && summary["exit"] == 0,
+        "{summary}"
+    );
+    let end = wait_end(&mut demo.child, PATIENCE)?;
+    ensure!(end == Some(0), "{end:?}");
+    ensure!(!demo.path.exists());
+    Ok(())
+}
+
+#[test]
 fn a_file_that_is_removed_ends_nothing() -> Result<()> {
     let demo = Demo::start(&[])?;
     let mut control = demo.connect()?;

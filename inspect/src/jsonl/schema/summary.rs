@@ -111,6 +111,8 @@ pub enum EndedByBody<'a> {
     Timeout,
     /// The command of `run` ended.
     Command,
+    /// The command `stop` of the control socket or the screen.
+    Control,
     /// The program at the other end of stdin closed it.
     StdinClosed,
     /// The reader of stdout closed it.
