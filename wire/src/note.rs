@@ -250,7 +250,7 @@ codes! {
     UnexpectedBytes     "unexpected-bytes"     Warning Message  []
         "bytes that differ from the fixed value of this field: the receiver assumes another version"
     ObjectShort         "object-short"         Warning Message  []
-        "an object with fewer ints than its fields need: most clients drop it"
+        "an object with fewer ints than its fields need: receivers drop it, or read it as zeros"
     ObjectLong          "object-long"          Info    Message  []
         "an object with more ints than it has known fields"
     TooManyFields       "too-many-fields"      Warning Message  [Idle]

@@ -94,6 +94,15 @@ fn servers_without_a_fault_have_no_findings() {
 }
 
 #[test]
+fn a_client_is_not_accused_of_the_order_of_its_server() {
+    for variant in Variant::ALL {
+        let list = findings(&setting(variant, Habit::EarlyReadyToEnter), None).0.list;
+        let accused = list.iter().find(|finding| finding.by == Culprit::Client);
+        assert!(accused.is_none(), "{variant:?}: {:#?}", sentences(&list));
+    }
+}
+
+#[test]
 fn the_first_finding_names_the_fault_of_the_server() {
     let mut wrong = Vec::new();
     for (habit, code, got, expected, part) in SERVERS {

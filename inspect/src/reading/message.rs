@@ -188,8 +188,8 @@ impl CompletedSnapshot {
         since.map(Retained::view).or_else(|| self.view())
     }
 
-    /// Returns the text of the snapshot with changes as in [`Self::view`] or [`Self::changes`]. If only the snapshot as
-    /// sent is invalid, the text says so: `crc ok → wrong`.
+    /// Returns the text of the snapshot, which may be compared with its base or with the previous snapshot. If only the
+    /// snapshot as sent is invalid, the text says so: `crc ok → wrong`.
     #[must_use]
     pub fn text(&self, snapshot: &Completed<'_>) -> String {
         let text = snapshot.to_string();

@@ -47,6 +47,8 @@ pub(super) struct JoinTurns {
     is_ready: bool,
     /// True once the server has accepted a start info for this map.
     has_start_info: bool,
+    /// True once the client has sent a readable start info for this map.
+    has_sent_start_info: bool,
     /// True once the client has sent a `ready`, for any map.
     has_sent_ready: bool,
     /// True once the client has sent `enter_game`, for any map.
@@ -130,9 +132,10 @@ impl JoinTurns {
         let is_first_map = !self.has_changed_map;
         match name {
             "cl_start_info" if !self.is_ready => is_first_map.then_some(Turn::StartInfo),
-            "cl_start_info" if self.has_start_info => Some(Turn::StartInfoAgain),
+            "cl_start_info" if self.has_sent_start_info => Some(Turn::StartInfoAgain),
             "cl_start_info" => {
-                self.has_start_info = is_readable(seen, data);
+                self.has_sent_start_info = is_readable(seen, data);
+                self.has_start_info |= self.has_sent_start_info;
                 None
             }
             // A client of DDNet asks for the map of 0.7 under this id, with the number of the part after it.
@@ -156,6 +159,7 @@ impl JoinTurns {
             "map_change" => {
                 self.has_changed_map |= std::mem::replace(&mut self.has_map, true);
                 (self.is_ready, self.has_start_info) = (false, false);
+                self.has_sent_start_info = false;
             }
             "con_ready" => {
                 self.is_ready = true;

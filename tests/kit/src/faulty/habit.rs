@@ -12,6 +12,8 @@ pub enum Habit {
     Lenient,
     /// It sends `con_ready` with the map, before `ready`.
     EarlyReady,
+    /// It sends `sv_ready_to_enter` with `con_ready`, before `cl_start_info`.
+    EarlyReadyToEnter,
     /// It sends snapshots from `info` on.
     EarlySnapshots,
     /// It differs in nothing. Its snapshots are complete.
@@ -35,7 +37,10 @@ impl Habit {
     /// Returns a snapshot with items; `None` if the server sends empty snapshots. `number` is the number of the
     /// snapshot, from 0, and `before` the tick of the one before.
     pub(super) fn snapshot(self, variant: Variant, tick: i32, before: i32, number: u64) -> Option<Vec<u8>> {
-        if matches!(self, Self::None | Self::Lenient | Self::EarlyReady) {
+        if matches!(
+            self,
+            Self::None | Self::Lenient | Self::EarlyReady | Self::EarlyReadyToEnter
+        ) {
             return None;
         }
         let pickup: &[i32] = if variant.is_seven() {

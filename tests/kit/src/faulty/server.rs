@@ -188,7 +188,11 @@ impl Course {
                     answer(variant, step, peer, now);
                     answer(variant, Step::Ready, peer, now);
                 }
-                (Habit::EarlyReady, Step::Ready) => {}
+                (Habit::EarlyReadyToEnter, Step::Ready) => {
+                    answer(variant, step, peer, now);
+                    answer(variant, Step::StartInfo, peer, now);
+                }
+                (Habit::EarlyReady, Step::Ready) | (Habit::EarlyReadyToEnter, Step::StartInfo) => {}
                 _ => answer(variant, step, peer, now),
             }
         }

@@ -42,7 +42,9 @@ pub(super) fn find(case: &mut WrongSnapshot<'_>, sizes: &Sizes, data: &[u8], is_
             _ => return false,
         };
         let is_read = delta.read(&other, data).is_ok();
-        let is_whole = is_read && !delta.notes().contains(Code::SurplusBytes);
+        // A size changes neither the header of the data nor its end.
+        let is_odd = |code| delta.notes().contains(code);
+        let is_whole = is_read && !is_odd(Code::SurplusBytes) && !is_odd(Code::UnexpectedBytes);
         is_whole && has_kind(&delta, *cause) && fits(&mut delta, case.base, case.stated)
     });
     if let Some(cause) = right {
