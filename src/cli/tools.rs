@@ -250,7 +250,7 @@ pub(crate) struct DiffOptions {
     #[command(flatten)]
     pub(crate) contents: Contents,
 
-    /// A recording: FILE, FILE#SESSION, @client or @server for one leg, or ref:NAME
+    /// A recording: FILE, FILE#SESSION, FILE@client, FILE@server or ref:NAME
     ///
     /// Whatever `open` reads; - is stdin. The session is the first one that is online if no number is given. A leg of a recording
     /// of teetap has the messages as they were on that side of the proxy; without a leg, the messages are compared as the

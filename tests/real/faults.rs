@@ -61,7 +61,7 @@ const FAULTS: &[Row] = &[
         "",
         "chunk-count-too-high",
     ),
-    ("no-chunks", "trailing-bytes", "", "trailing-bytes"),
+    ("no-chunks", "chunk-count-too-low", "", "chunk-count-too-low"),
     ("unknown-flag", "unknown-flags", "", "unknown-flags"),
     ("unterminated-text", "unterminated-text", "", "unterminated-text"),
     ("missing-fields", "missing-field", "", "unterminated-text"),
