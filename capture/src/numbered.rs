@@ -30,7 +30,7 @@ pub enum NumberedError {
     /// The file has fewer packets.
     #[error("the file has {0} packets")]
     Fewer(u64),
-    /// The packet has no readable UDP datagram.
+    /// The packet contains no UDP datagram that can be read.
     #[error("the packet has no UDP datagram")]
     NotUdp,
     /// The file has no packets, but lines.

@@ -123,7 +123,7 @@ mod tests {
     use teetap_wire::{Header, Seq, def::Registry, huffman::Trailing, packet, write_chunk};
 
     use super::*;
-    use crate::{Decoder, reading::Expected};
+    use crate::{Decoder, track::Expected};
 
     const EXPECTED: Token = Token(*b"want");
     const OWN: Token = Token(*b"mine");

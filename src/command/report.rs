@@ -233,7 +233,8 @@ impl Filter {
 }
 
 impl Filter {
-    /// Returns the bytes of a datagram with placeholders; `None` for other items, or if it cannot be read.
+    /// Returns the bytes of a datagram whose texts are replaced by placeholders; `None` if the item is not a datagram, or
+    /// the datagram cannot be read.
     fn datagram(&mut self, item: Item) -> Option<Vec<u8>> {
         let blanked = |filter: &Self| filter.scrubber.as_ref().map(|scrubber| scrubber.tally().blanked);
         let before = blanked(self);

@@ -59,7 +59,7 @@ pub struct Collector {
     orders: PerDir<Order<Vital>>,
     /// The last control message of each direction, to recognize its retransmissions.
     last_control: PerDir<Option<ComparedMessage>>,
-    /// The origins of messages; unused unless a leg is compared.
+    /// The origin of each message; empty unless a leg is compared.
     lineages: Lineages,
     /// True if the recording is of a run of teetap.
     is_of_run: bool,

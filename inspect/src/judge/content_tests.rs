@@ -17,7 +17,8 @@ use teetap_wire::{Severity, def::Registry};
 
 use super::{faulty_tests::findings, *};
 
-/// The first finding for a fault: the name of the fault, the code, and texts of the sentence, separated by `|`.
+/// The expected first finding for a fault: the name of the fault, the code of the finding, and texts, separated by `|`,
+/// that its sentence contains.
 type Row = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]

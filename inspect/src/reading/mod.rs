@@ -16,7 +16,7 @@ pub use message::{
     CompletedSnapshot, Handling, Layer, Message, MessageOutcome, Ranges, Transport, Visibility,
 };
 
-use crate::track::Detail;
+use crate::track::{Detail, Expected};
 
 /// Highest ordinal of a datagram that can identify its sender. High enough that the introduction may be lost and sent
 /// again.
@@ -81,19 +81,6 @@ pub struct Header {
     pub ack: Option<Seq>,
     /// Ack as sent, in the first datagram that was sent.
     pub ack_out: Option<Seq>,
-}
-
-/// Expected values of a datagram, as far as earlier datagrams show them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Expected {
-    /// The expected token, if the token of the datagram is wrong or missing.
-    pub token: Option<Token>,
-    /// The token that the sender gave to the receiver, if the token of the datagram is wrong or missing.
-    pub own: Option<Token>,
-    /// The token that the receiver gave to the sender in 0.6.5, where only the server's token is written.
-    pub peer: Option<Token>,
-    /// The highest valid ack if the ack of the datagram is ahead; the lowest if it is behind.
-    pub ack: Option<Seq>,
 }
 
 /// The reason why a datagram could not be read.

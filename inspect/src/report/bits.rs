@@ -118,7 +118,7 @@ impl Bits {
         self.unfinished.clear();
     }
 
-    /// Adds a datagram of a session. Ignores datagrams that no peer sent.
+    /// Counts the bits of a received datagram of a session. Ignores a datagram that the proxy made.
     pub(super) fn datagram(
         &mut self,
         session: Option<SessionId>,

@@ -48,7 +48,7 @@ const WIDTH: usize = 100;
 pub struct Page<'a> {
     /// Name of the file, without its folder.
     pub file: &'a str,
-    /// Version of the program that writes the report.
+    /// Version of teetap that writes the report.
     pub version: &'a str,
     /// The last run of the recording; `None` for captures of other programs.
     pub run: Option<&'a Run>,
@@ -60,7 +60,7 @@ pub struct Page<'a> {
     pub numbers: &'a Collected,
     /// The recording with the texts that may be shown; `None` if it is shown as it is.
     pub texts: Option<&'a Collected>,
-    /// True if texts of peers were replaced.
+    /// True if the texts that peers sent are replaced by placeholders.
     pub is_scrubbed: bool,
     /// The only session of the report.
     pub only: Option<u32>,

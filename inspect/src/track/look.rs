@@ -3,9 +3,9 @@
 use teetap_proxy::session::SessionId;
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Packet, Property, Proto, Seq, Side, Token};
 
+use super::expected::Expected;
 use super::recorded::given_token;
 use super::{Detail, Fact, ForeignPart, NoteSink, RefusedAck, Seen, Stream, Streams, past::Past};
-use crate::reading::Expected;
 
 /// Length in bytes of the header field that a note about the ack marks.
 const ACK: usize = 2;

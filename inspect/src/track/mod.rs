@@ -34,6 +34,7 @@
 //! | `content/` | the acks and ticks of inputs and snapshots |
 //! | `turn.rs`, `out_of_turn.rs` | messages of a join that are out of turn |
 //! | `recorded/` | tokens and acks in captures of other programs, which the session core did not check |
+//! | `expected.rs` | the values that a datagram should have had |
 //! | `look.rs` | the analysis of a datagram |
 //! | `chunk.rs` | the analysis of a chunk |
 //! | `detail.rs` | the received and expected values of notes |
@@ -46,6 +47,7 @@ mod chunk;
 mod content;
 mod copies;
 mod detail;
+mod expected;
 mod inflate;
 mod leg;
 mod look;
@@ -76,6 +78,7 @@ pub(crate) use at_end::OpenAtEnd;
 pub(crate) use chunk::{ChunkOrder, DecidedChunk};
 pub use content::ContentFact;
 pub use detail::{Consequence, Detail, Fact, ForeignPart};
+pub use expected::Expected;
 pub use inflate::NotInflating;
 pub use out_of_turn::OutOfTurn;
 pub use own::{Repeated, Unrepeated};

@@ -10,7 +10,7 @@ use teetap_wire::{
 };
 
 use super::OF_STREAMS;
-use crate::{DecodedEvent, Decoder, reading::Expected, testing::session};
+use crate::{DecodedEvent, Decoder, testing::session, track::Expected};
 
 /// Two different messages of arbitrary meaning, valid in every protocol.
 pub(super) const READY: &[u8] = b"\x25";

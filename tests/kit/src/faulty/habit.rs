@@ -35,7 +35,7 @@ type Item = (i32, i32, &'static [i32]);
 
 impl Habit {
     /// Returns a snapshot with items; `None` if the server sends empty snapshots. `number` is the number of the
-    /// snapshot, from 0, and `before` the tick of the one before.
+    /// snapshot, from 0, and `before` is the tick of the previous snapshot.
     pub(super) fn snapshot(self, variant: Variant, tick: i32, before: i32, number: u64) -> Option<Vec<u8>> {
         if matches!(
             self,
