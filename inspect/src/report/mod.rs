@@ -18,7 +18,7 @@
 //! | `margin.rs` | how early inputs reach the server |
 //! | `ladder.rs` | the messages around the first finding |
 //! | `markup.rs` | texts in Markdown and Mermaid |
-//! | `page.rs` | the sections of the report |
+//! | `page/` | the sections of the report |
 
 mod bits;
 mod ladder;
