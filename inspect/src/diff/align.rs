@@ -140,7 +140,7 @@ fn mark(taken: &mut [bool], at: usize) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -193,6 +193,36 @@ mod tests {
         assert!(steps.contains(&Aligned::Moved(0, 3, false)), "{steps:?}");
     }
 
+    /// Checks that each message is in one step, that the first side is in order, and that a step says whether its
+    /// messages are equal.
+    pub(in crate::diff) fn check(
+        steps: &[Aligned],
+        a: &[AlignKey],
+        b: &[AlignKey],
+    ) -> Result<(), TestCaseError> {
+        let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
+        for step in steps {
+            match *step {
+                Aligned::Alike(at, other) | Aligned::Moved(at, other, true) => {
+                    prop_assert_eq!(a[at], b[other]);
+                    of_a.push(at);
+                    of_b.push(other);
+                }
+                Aligned::Changed(at, other) | Aligned::Moved(at, other, false) => {
+                    prop_assert!(a[at].name == b[other].name && a[at].whole != b[other].whole);
+                    of_a.push(at);
+                    of_b.push(other);
+                }
+                Aligned::OnlyA(at) => of_a.push(at),
+                Aligned::OnlyB(at) => of_b.push(at),
+            }
+        }
+        prop_assert_eq!(&of_a, &(0..a.len()).collect::<Vec<_>>());
+        of_b.sort_unstable();
+        prop_assert_eq!(of_b, (0..b.len()).collect::<Vec<_>>());
+        Ok(())
+    }
+
     proptest! {
         #[test]
         fn every_message_is_in_one_step(
@@ -203,26 +233,7 @@ mod tests {
                 side.iter().map(|(name, value)| AlignKey { name: *name, whole: name * 10 + value }).collect()
             };
             let (a, b) = (keys(&a), keys(&b));
-            let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
-            for step in align(&a, &b) {
-                match step {
-                    Aligned::Alike(at, other) | Aligned::Moved(at, other, true) => {
-                        prop_assert_eq!(a[at], b[other]);
-                        of_a.push(at);
-                        of_b.push(other);
-                    }
-                    Aligned::Changed(at, other) | Aligned::Moved(at, other, false) => {
-                        prop_assert!(a[at].name == b[other].name && a[at].whole != b[other].whole);
-                        of_a.push(at);
-                        of_b.push(other);
-                    }
-                    Aligned::OnlyA(at) => of_a.push(at),
-                    Aligned::OnlyB(at) => of_b.push(at),
-                }
-            }
-            prop_assert_eq!(&of_a, &(0..a.len()).collect::<Vec<_>>());
-            of_b.sort_unstable();
-            prop_assert_eq!(of_b, (0..b.len()).collect::<Vec<_>>());
+            check(&align(&a, &b), &a, &b)?;
         }
     }
 }

@@ -143,7 +143,18 @@ fn with_moved<'m>(
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::lineage::tests::made_lineage, *};
+    use super::{
+        super::{align::tests::check, lineage::tests::made_lineage},
+        *,
+    };
+
+    fn keys(side: &[(u64, u32)]) -> Vec<AlignKey> {
+        let key = |(_, whole): &(u64, u32)| AlignKey {
+            name: 1,
+            whole: *whole,
+        };
+        side.iter().map(key).collect()
+    }
 
     /// Aligns messages that are written as an origin (0 is unknown, 9 is made by a rule) and a value.
     fn aligned(a: &[(u64, u32)], b: &[(u64, u32)]) -> Vec<Aligned> {
@@ -151,16 +162,8 @@ mod tests {
             side.iter().map(|(origin, _)| made_lineage(*origin)).collect()
         };
         let (of_a, of_b) = (lineages(a), lineages(b));
-        let keyed = |side: &[(u64, u32)]| -> Vec<AlignKey> {
-            let keys = side.iter();
-            keys.map(|(_, whole)| AlignKey {
-                name: 1,
-                whole: *whole,
-            })
-            .collect()
-        };
         let join = |keys: Vec<AlignKey>, lineages| keys.into_iter().zip(lineages).collect::<Vec<_>>();
-        align_legs(&join(keyed(a), &of_a), &join(keyed(b), &of_b))
+        align_legs(&join(keys(a), &of_a), &join(keys(b), &of_b))
     }
 
     #[test]
@@ -188,26 +191,7 @@ mod tests {
             a in prop::collection::vec((0u64..12, 0u32..3), 0..30),
             b in prop::collection::vec((0u64..12, 0u32..3), 0..30),
         ) {
-            let (mut of_a, mut of_b) = (Vec::new(), Vec::new());
-            for step in aligned(&a, &b) {
-                match step {
-                    Aligned::Alike(at, other) | Aligned::Moved(at, other, true) => {
-                        prop_assert_eq!(a[at].1, b[other].1);
-                        of_a.push(at);
-                        of_b.push(other);
-                    }
-                    Aligned::Changed(at, other) | Aligned::Moved(at, other, false) => {
-                        prop_assert!(a[at].1 != b[other].1);
-                        of_a.push(at);
-                        of_b.push(other);
-                    }
-                    Aligned::OnlyA(at) => of_a.push(at),
-                    Aligned::OnlyB(at) => of_b.push(at),
-                }
-            }
-            prop_assert_eq!(&of_a, &(0..a.len()).collect::<Vec<_>>());
-            of_b.sort_unstable();
-            prop_assert_eq!(of_b, (0..b.len()).collect::<Vec<_>>());
+            check(&aligned(&a, &b), &keys(&a), &keys(&b))?;
         }
     }
 }
