@@ -2,7 +2,7 @@
 //! word for word.
 //!
 //! A datagram is a line of text: the side (`S` server, `C` client; for an input the sender, for an output the
-//! receiver), `R` if it requests resends, `a` and the ack, then its chunks as `number:message`, with `*`
+//! receiver), `R` if it requests resends, `Z` if it is compressed (only for inputs), `a` and the ack, then its chunks as `number:message`, with `*`
 //! after the number for a resent chunk and `-` for a non-vital one. A message with a given length is written
 //! `name/length`, DDNet's `redirect` to a port `>port`, bytes `=hex`. Without chunks the line ends with
 //! `keepalive`, `accept`, `close reason`, or nothing.
@@ -284,6 +284,7 @@ impl Bench {
         let mut words = line.split(' ').peekable();
         let side = words.next().unwrap();
         let resend = words.next_if_eq(&"R").is_some();
+        let compressed = words.next_if_eq(&"Z").is_some();
         let ack = words.next().unwrap().strip_prefix('a').unwrap().parse().unwrap();
         let shown = self.shown[usize::from(side == "S")];
         let token = (self.kind != Variant::V6).then_some(shown);
@@ -296,6 +297,7 @@ impl Bench {
         let mut datagram = Datagram::of_chunks(self.kind, ack, token, words.map(chunk).collect());
         datagram.head.flags = Flags {
             resend,
+            compressed,
             ..Flags::default()
         };
         datagram.build()

@@ -390,3 +390,15 @@ fn only_messages_that_rules_touch_are_odd() {
         assert_eq!(bench.placed.len(), 1);
     }
 }
+
+/// Without rules, the proxy inflates only the start of a non-vital last message. Its place has its whole length.
+#[test]
+fn the_place_of_a_compressed_message_has_its_whole_length() {
+    on_each_kind(|bench| {
+        // From now on, the chunks of the server have other numbers at the client.
+        bench.inject(made(Dir::S2c, "X"));
+        bench.is("S Z a1 -:n -:snapshot/100", &["C a1 -:n -:snapshot/100"]);
+        let lens = bench.placed.iter().map(|placed| placed.sent.map(|sent| sent.len));
+        assert_eq!(lens.collect::<Vec<_>>(), [Some(1), Some(100)]);
+    });
+}

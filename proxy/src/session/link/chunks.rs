@@ -199,11 +199,11 @@ pub(super) fn is_lost(work: &Buffers) -> bool {
 
 /// Returns the position of a message in a datagram whose chunks are forwarded unchanged. `None` if it exceeds 16 bits.
 pub(super) fn as_received(chunk: &Chunk<'_>) -> Option<SentAt> {
-    let len = chunk.data.len();
     Some(SentAt {
         datagram: 0,
-        at: u16::try_from(chunk.end() - len).ok()?,
-        len: u16::try_from(len).ok()?,
+        at: u16::try_from(chunk.end() - chunk.data.len()).ok()?,
+        // Of the last message, only the start may have been inflated.
+        len: chunk.header.size,
     })
 }
 
