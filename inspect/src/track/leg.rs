@@ -183,6 +183,7 @@ impl Stream {
     fn record(&mut self, dir: Dir, sent: &Sent) {
         let (own, other) = self.both(dir);
         other.silence.on_sent(sent.at);
+        other.pace.other_sent(sent.at);
         let mut new = None;
         for (seq, is_resent) in &sent.numbers {
             if sent.doubt == Doubt::Dropped {

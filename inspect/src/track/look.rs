@@ -66,19 +66,22 @@ impl Streams {
             .0
             .silence
             .on_received(seen.at, packet.control().is_none());
+        let is_by_peer = seen.datagram.received().is_some();
+        let (silence, is_noted) = match is_by_peer {
+            true => stream.both(dir).0.pace.sent(seen.at),
+            false => (None, false),
+        };
         if seen.datagram.leg.is_some() {
             return expected;
         }
         if packet.control().is_none() {
             stream.look_at_ack_pattern(seen, notes, found);
         }
-        let (own, other) = stream.both(dir);
+        let (own, _) = stream.both(dir);
         if found.has(Code::CutByCapture) {
             own.numbers.miss();
             own.heard.numbers.miss();
         }
-        other.pace.other_sent(seen.at);
-        let (silence, is_noted) = own.pace.sent(seen.at);
         if let Some(for_) = silence.filter(|_| notes && (is_noted || is_back)) {
             found.add(whole(seen, Code::KeepaliveLate), Fact::Silent { for_ });
         }

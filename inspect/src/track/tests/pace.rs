@@ -4,20 +4,33 @@ use super::*;
 
 #[test]
 fn an_answer_that_waits_for_a_flush_is_noted() {
+    // The round-trip time to the client is known from two replies with these times. In a handshake, the proxy sends and
+    // receives them itself.
+    let cases = [
+        (450_000, &[10_000, 30_000][..], true),
+        (30_000, &[10_000, 30_000], false),
+        (450_000, &[10_000], false),
+        (450_000, &[10_000, 280_000, 30_000], false),
+    ];
     for proto in Proto::ALL {
-        // The round-trip time to the client is known from two replies with these times.
-        for (pause, trips, is_late) in [
-            (450_000, &[10_000, 30_000][..], true),
-            (30_000, &[10_000, 30_000], false),
-            (450_000, &[10_000], false),
-            (450_000, &[10_000, 280_000, 30_000], false),
-        ] {
+        for ((pause, trips, is_late), is_by_proxy) in
+            cases.into_iter().flat_map(|case| [(case, false), (case, true)])
+        {
             let mut script = Script::new(proto);
             let (question, answer) = (script.named("con_ready"), script.named("cl_start_info"));
             for trip in trips {
-                script.keepalive(Dir::S2c, 0);
-                script.at += trip;
-                script.keepalive(Dir::C2s, 0);
+                if is_by_proxy {
+                    let bytes = script.control_bytes(b"\0");
+                    script.proxy_datagram(Dir::S2c, &bytes);
+                    script.at += trip;
+                    script.datagram(Dir::C2s, &bytes, |datagram| {
+                        datagram.leg = Some(Dir::C2s.sender())
+                    });
+                } else {
+                    script.keepalive(Dir::S2c, 0);
+                    script.at += trip;
+                    script.keepalive(Dir::C2s, 0);
+                }
             }
             script.at += 60_000;
             script.send(Dir::S2c, 0, &[(Some(1), false, &question)]);
@@ -33,7 +46,7 @@ fn an_answer_that_waits_for_a_flush_is_noted() {
                 vec![]
             };
             let texts: Vec<&str> = late.iter().map(|(_, text)| text.as_str()).collect();
-            assert_eq!(texts, expected, "{proto} {pause} {trips:?}");
+            assert_eq!(texts, expected, "{proto} {pause} {trips:?} {is_by_proxy}");
         }
     }
 }
