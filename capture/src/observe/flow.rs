@@ -3,6 +3,11 @@
 //! A handshake identifies the sides immediately; without one, [`Evidence`] is collected. A client that restarts on its
 //! port starts a new flow: at its CONNECT if the old flow was closed, otherwise only when the server replies to the
 //! CONNECT, because a late or spoofed copy must not end a session.
+//!
+//! Soon after a handshake, even a CONNECT with a reply is no restart: a client repeats CONNECT until it has received the
+//! reply, and a server replies to each copy, or repeats its reply until it has received a message (`Update` and `Feed`
+//! in network_conn.cpp of Teeworlds 0.6.5, `OnConnCtrlMsg` in network_server.cpp of DDNet). A network with jitter
+//! delivers these copies after the first messages of the client.
 
 use std::time::Duration;
 
@@ -17,6 +22,14 @@ pub(crate) const IDLE: Duration = Duration::from_secs(120);
 
 /// Number of datagrams after which a flow is classified even if the evidence is ambiguous.
 const LONG_ENOUGH: u32 = 48;
+
+/// Time after the client's first message in which a CONNECT may be a delayed copy: several times the delay of a network
+/// in which a join succeeds.
+const COPIES: Duration = Duration::from_secs(2);
+
+/// Number of acked messages of the server after which a CONNECT is no delayed copy, because the join has had many round
+/// trips.
+const JOINED: u16 = 16;
 
 /// Classification of the traffic between two addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +84,12 @@ pub(super) struct Flow {
     seen: u32,
     /// True once the server has replied to CONNECT.
     answered: bool,
-    /// True once the client has sent messages.
-    talked: bool,
+    /// Time of the client's first message; `None` before it.
+    talked: Option<Time>,
+    /// The highest ack of the client.
+    acked: u16,
+    /// The token in the client's first CONNECT or token request; `None` if it has none.
+    own: Option<Token>,
     closed: bool,
     /// Protocol of a CONNECT that may begin a new session.
     candidate: Option<Proto>,
@@ -117,20 +134,28 @@ impl Flow {
             evidence: Evidence::default(),
             seen: 0,
             answered: false,
-            talked: false,
+            talked: None,
+            acked: 0,
+            own: None,
             closed: false,
             candidate: None,
         }
     }
 
-    /// Inspects a datagram. `whole` contains its bytes, with zeros in place of bytes that the recording truncated.
-    /// Returns true, without inspecting the datagram, if it begins a new flow.
-    pub(super) fn look(&mut self, from_low: bool, whole: &[u8], is_cut: bool, scratch: &mut Scratch) -> bool {
+    /// Inspects a datagram. `whole` contains its bytes, with zeros in place of bytes that the recording truncated, which
+    /// `is_cut` marks. Returns true, without inspecting the datagram, if it begins a new flow.
+    pub(super) fn look(
+        &mut self,
+        at: Time,
+        from_low: bool,
+        (whole, is_cut): (&[u8], bool),
+        scratch: &mut Scratch,
+    ) -> bool {
         if is_connless(whole) {
             return false;
         }
         if let Some(hello) = hello(whole) {
-            return self.greet(hello, from_low);
+            return self.greet(at, hello, from_low, own_token(whole));
         }
         if is_cut {
             return false;
@@ -144,7 +169,7 @@ impl Flow {
                     self.decide(|| None);
                 }
             }
-            Verdict::Peers(peers) => self.follow(peers, from_low, whole, scratch),
+            Verdict::Peers(peers) => self.follow(at, peers, from_low, whole, scratch),
             Verdict::Foreign => {}
         }
         false
@@ -186,7 +211,15 @@ impl Flow {
         self.verdict == Verdict::Open && self.evidence.best().is_none()
     }
 
-    fn greet(&mut self, hello: HandshakeKind, from_low: bool) -> bool {
+    /// Returns true if a CONNECT with this token may be a delayed copy of one that began the session.
+    fn may_be_copy(&self, at: Time, own: Option<Token>) -> bool {
+        let is_early = self.talked.is_some_and(|talked| at.since(talked) < COPIES);
+        // DDNet clients repeat CONNECT to a 0.7 server without their token.
+        let is_same = self.own == own || own == Some(Token::TKEN);
+        is_early && self.acked < JOINED && is_same
+    }
+
+    fn greet(&mut self, at: Time, hello: HandshakeKind, from_low: bool, own: Option<Token>) -> bool {
         let peers = |proto, low_is_client| {
             Verdict::Peers(Peers {
                 proto,
@@ -201,19 +234,24 @@ impl Flow {
                     return true;
                 }
                 self.verdict = peers(proto, from_low);
+                self.own = own;
             }
             (HandshakeKind::Requests(proto), Verdict::Peers(known)) if known.low_is_client == from_low => {
-                if self.talked {
+                if self.may_be_copy(at, own) {
+                    return false;
+                }
+                if self.talked.is_some() {
                     self.candidate = Some(proto);
                 } else if !self.answered {
                     self.verdict = peers(proto, from_low);
+                    self.own = own;
                 }
             }
             (HandshakeKind::Accepts(proto), Verdict::Peers(known)) if known.low_is_client != from_low => {
                 if self.candidate.take().is_some() {
                     return true;
                 }
-                if !self.answered && !self.talked {
+                if !self.answered && self.talked.is_none() {
                     self.verdict = peers(proto, !from_low);
                     self.answered = true;
                 }
@@ -226,7 +264,7 @@ impl Flow {
             (HandshakeKind::Acknowledges(proto), Verdict::Open) => self.verdict = peers(proto, from_low),
             // The recording lacks the server's reply, but the client's confirmation shows its protocol.
             (HandshakeKind::Acknowledges(proto), Verdict::Peers(known))
-                if known.low_is_client == from_low && !self.answered && !self.talked =>
+                if known.low_is_client == from_low && !self.answered && self.talked.is_none() =>
             {
                 self.verdict = peers(proto, from_low);
                 self.answered = true;
@@ -238,7 +276,7 @@ impl Flow {
 
     /// Records whether the client has sent messages and whether the session was closed, so that a retransmitted CONNECT
     /// can be distinguished from a new session. Collects evidence if the recording lacks the server's reply.
-    fn follow(&mut self, peers: Peers, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
+    fn follow(&mut self, at: Time, peers: Peers, from_low: bool, datagram: &[u8], scratch: &mut Scratch) {
         if !self.answered && peers.found == Certainty::Handshake {
             self.evidence.add(from_low, datagram, scratch);
             if let Some(best) = self.evidence.best().filter(|best| best.is_clear) {
@@ -252,7 +290,10 @@ impl Flow {
         // Only control packets are parsed, since inflating every datagram would be most of the work.
         let control = peers.proto.layout().control;
         if datagram.first().is_none_or(|first| first & control == 0) {
-            self.talked |= peers.low_is_client == from_low;
+            if peers.low_is_client == from_low {
+                self.talked.get_or_insert(at);
+                self.acked = self.acked.max(ack_of(datagram));
+            }
             return;
         }
         let packet = Packet::parse(peers.proto, datagram, scratch);
@@ -277,6 +318,23 @@ pub(super) fn kind_of(datagram: &[u8]) -> First<'_> {
     match detect(datagram) {
         First::Connect { .. } if !datagram.starts_with(&[0x10, 0, 0]) => First::MidSession,
         first => first,
+    }
+}
+
+/// Returns the client's own token in a CONNECT or a token request; `None` for other datagrams.
+fn own_token(datagram: &[u8]) -> Option<Token> {
+    match detect(datagram) {
+        First::Connect { token, .. } => token,
+        First::Connect7 { token, .. } | First::TokenRequest { token, .. } => Some(token),
+        _ => None,
+    }
+}
+
+/// Returns the ack in the header of a datagram.
+fn ack_of(datagram: &[u8]) -> u16 {
+    match *datagram {
+        [first, second, ..] => u16::from_be_bytes([first & 3, second]),
+        _ => 0,
     }
 }
 

@@ -236,7 +236,8 @@ impl Observer {
         };
         flow.was_quiet = flow.is_silent(at);
         let whole = filled_up(&mut self.filled, bytes, len);
-        flow.look(from_low, whole, whole.len() > bytes.len(), &mut self.scratch)
+        let is_cut = whole.len() > bytes.len();
+        flow.look(at, from_low, (whole, is_cut), &mut self.scratch)
     }
 
     /// Returns the open flow of a pair, and adds one if there is none. At the limit, ends the flow that has been silent
