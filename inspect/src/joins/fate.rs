@@ -12,6 +12,7 @@ use teetap_wire::{
 use super::flaw::Flaw;
 use crate::{
     Reading,
+    meant::second_message,
     reading::{Layer, Message, MessageOutcome},
     track::Fact,
 };
@@ -36,6 +37,10 @@ pub(super) enum LossReason {
     Message(Code, Option<String>),
     /// The message of the map download is flawed.
     Map(Flaw),
+    /// The message follows the named one in its chunk.
+    Second(&'static str),
+    /// An `info` without a password.
+    NoPassword,
     /// The named rules dropped the message, or suppressed this transmission of it.
     Rule(String),
     /// The named rules hold the message.
@@ -54,6 +59,7 @@ impl LossReason {
             Self::Datagram(code) | Self::Message(code, _) => Some(*code),
             Self::Verdict(MessageVerdict::NeedsVital, _) => Some(Code::NotVital),
             Self::Verdict(MessageVerdict::NeedsNotVital, _) => Some(Code::UnexpectedVital),
+            Self::Second(_) | Self::NoPassword => None,
             Self::Verdict(..) | Self::Map(_) | Self::Rule(_) | Self::Held(_) | Self::Link(_) => None,
         }
     }
@@ -84,6 +90,13 @@ impl fmt::Display for LossReason {
                 )
             }
             Self::Map(flaw) => flaw.fmt(f),
+            Self::Second(first) => write!(
+                f,
+                "was sent in the chunk of {first}, but receivers read one message in each chunk"
+            ),
+            Self::NoPassword => f.write_str(
+                "ends after the version, but DDNet 20 ignores an info without a password, which may be empty",
+            ),
             Self::Rule(names) => write!(f, "was sent, but was dropped ({names})"),
             Self::Link(lost) => write!(f, "was sent, but the link lost it ({lost})"),
             Self::Held(names) => write!(f, "was sent, but is held ({names})"),
@@ -157,6 +170,20 @@ pub(super) fn meant(message: &Message, reading: &Reading) -> Option<(&'static st
     };
     let values = Some(detail.fact.to_string());
     Some((other.name, LossReason::Message(code, values)))
+}
+
+/// Returns the name of the message that the bytes after a message are; `None` if they are no whole message.
+pub(super) fn second(message: &Message, datagram: &Datagram, reading: &Reading) -> Option<&'static str> {
+    let mut notes = message.notes.iter();
+    let note = notes.find(|note| note.code == Code::SurplusBytes)?;
+    let surplus = reading.data(message).get(note.at..note.at + note.len)?;
+    second_message(datagram.proto, datagram.dir, surplus)
+}
+
+/// Returns true for an `info` that ends after its version.
+pub(super) fn lacks_password(message: &Message, reading: &Reading) -> bool {
+    let is_text_end = |byte: &&u8| **byte == 0;
+    message.name == Some("info") && reading.data(message).iter().filter(is_text_end).count() == 1
 }
 
 /// Returns the reason if link lines lost all copies of a datagram; `None` if at least one copy was sent.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use teetap_proxy::session::{Connless, Datagram, Origin, SessionId, Time};
-use teetap_wire::{Code, Note, Property, Seq, printable};
+use teetap_wire::{Code, Note, Property, Seq, Severity, printable};
 
 use super::{
     Judge,
@@ -12,7 +12,7 @@ use super::{
     finding_code::{Role, Topic},
     peers::{Culprit, Peers},
 };
-use crate::{After, Message, Reading, sentence, track::Fact};
+use crate::{After, Message, Reading, meant::second_message, sentence, track::Fact};
 
 /// The text for an ack that does not advance, if nothing shows that the peer receives anything.
 const NOT_ACKED: &str = "vital chunks are not acked: their receiver ignores them, or they are lost on the way; their sender ends the connection";
@@ -143,6 +143,8 @@ impl Judge {
         let mut entry = Oddity::new(topic, by, (text, detail), place);
         entry.leads = leads;
         entry.refuted_by = unproven(reading, note);
+        let second = message.and_then(|message| second(datagram, reading, message, note));
+        entry.severity = second.map(|_| Severity::Warning);
         if entry.refuted_by.is_some() && note.code == Code::AckStuck {
             // All copies may have been lost in an outage of one direction.
             entry.role = Some(Role::Network);
@@ -178,6 +180,14 @@ impl Judge {
             }
         }
     }
+}
+
+/// Returns the name of the message after the first one of a chunk, which no receiver reads; `None` if the note is about
+/// other bytes.
+fn second(datagram: &Datagram, reading: &Reading, message: &Message, note: &Note) -> Option<&'static str> {
+    let surplus = reading.data(message).get(note.at..note.at + note.len)?;
+    let surplus = Some(surplus).filter(|_| note.code == Code::SurplusBytes)?;
+    second_message(datagram.proto, datagram.dir, surplus)
 }
 
 /// Returns the number whose ack refutes a note about an ack that does not advance; `None` for other notes, and if the

@@ -144,7 +144,7 @@ impl RankKey {
         let is_harmless = finding.role == Role::Fault && !finding.leads && severity.is_none();
         let severity = severity.max(finding.next_error(all).map(|error| error.severity));
         Self {
-            is_trifle: finding.topic == Topic::Note(Code::SurplusBytes),
+            is_trifle: finding.topic == Topic::Note(Code::SurplusBytes) && finding.severity == Severity::Info,
             is_network: finding.role == Role::Network,
             severity: Reverse(finding.severity.max(severity.unwrap_or(Severity::Info))),
             is_beside: is_harmless && consequences.iter().copied().any(|end| same(&end)),

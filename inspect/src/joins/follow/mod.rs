@@ -14,7 +14,7 @@ use std::time::Duration;
 use teetap_proxy::session::{Datagram, Notice, Origin, SessionId, Time};
 use teetap_wire::{
     Dir, Proto, Seq, Side,
-    receiver::{JoinKind, JoinStep, Stage},
+    receiver::{JoinKind, JoinStep, Release, Stage},
 };
 
 use super::{
@@ -238,6 +238,13 @@ impl JoinProgress {
                 continue;
             }
             let Some(name) = message.name else { continue };
+            if let Some(second) = fate::second(message, datagram, reading) {
+                self.lost(at, sender, second, LossReason::Second(name));
+            }
+            if self.needs_password(datagram.proto) && fate::lacks_password(message, reading) {
+                self.lost(at, sender, name, LossReason::NoPassword);
+                continue;
+            }
             match fate::delivery_of(message, datagram, reading) {
                 Fate::Arrives if dir == Dir::C2s => {
                     self.delivery.client_sent(message);
@@ -254,6 +261,11 @@ impl JoinProgress {
                 Fate::Nothing => {}
             }
         }
+    }
+
+    /// Returns true if the server ignores an `info` without a password (DDNet 20.1, `OnNetMsgInfo` in server.cpp).
+    fn needs_password(&self, proto: Proto) -> bool {
+        proto == Proto::Ddnet && self.kind.server() == Release::Ddnet20
     }
 
     fn ack(&mut self, at: Time, sender: Side, ack: Option<Seq>) {
