@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
 use teetap_proxy::session::{OpensNothing, SessionChange, SessionId, State, Time};
-use teetap_wire::{Code, Seq, Severity};
+use teetap_wire::{Code, Seq, Severity, Side};
 
 use crate::Values;
 
@@ -11,6 +11,7 @@ use super::{
     finding::{Finding, Occurrence},
     finding_code::{PossibleCause, Role, Topic},
     peers::{Culprit, PeerRelease, Peers},
+    reaction::reaction,
 };
 
 /// Maximum number of findings kept.
@@ -250,7 +251,14 @@ impl Entries {
         entries.map(move |(id, session, entry)| {
             let side = entry.by.side();
             let program = side.and_then(|side| session.peers.program(side, version));
-            entry.finding(*id, run, program)
+            let mut finding = entry.finding(*id, run, program);
+            let receiver = side.map(Side::other);
+            let release = receiver.and_then(|side| Some((session.peers.release(side, version)?, side)));
+            let name = finding.first.message.as_deref();
+            if let Some(text) = release.and_then(|receiver| reaction(finding.topic, name, receiver)) {
+                finding.text = text;
+            }
+            finding
         })
     }
 

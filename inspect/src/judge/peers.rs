@@ -140,16 +140,25 @@ impl Peers {
         self.proto = Some(proto);
     }
 
-    /// Returns the release of a side; `None` for a server without evidence. `version` is the version in the server's
-    /// replies to server browsers.
-    pub(crate) fn program(&self, side: Side, version: Option<&str>) -> Option<PeerRelease> {
-        let proto = self.proto?;
-        let signs = Signs {
-            proto,
+    /// Returns the listed release whose checks apply to a side; `None` before its protocol is known. `version` is the
+    /// version in the server's replies to server browsers.
+    pub(crate) fn release(&self, side: Side, version: Option<&str>) -> Option<Identified> {
+        self.signs(side, version).map(|signs| identify(&signs))
+    }
+
+    fn signs<'v>(&self, side: Side, version: Option<&'v str>) -> Option<Signs<'v>> {
+        Some(Signs {
+            proto: self.proto?,
             client_version: self.client_version.filter(|_| side == Side::Client),
             version: version.filter(|_| side == Side::Server),
             is_ddnet: self.is_ddnet[side],
-        };
+        })
+    }
+
+    /// Returns the release of a side; `None` for a server without evidence. `version` is the version in the server's
+    /// replies to server browsers.
+    pub(crate) fn program(&self, side: Side, version: Option<&str>) -> Option<PeerRelease> {
+        let signs = self.signs(side, version)?;
         if side == Side::Server && !self.is_answered && !signs.is_ddnet && signs.version.is_none() {
             return None;
         }
