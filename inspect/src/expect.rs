@@ -53,12 +53,15 @@ fn magic<'d>(def: &Def, field: &'d Field) -> Option<&'d str> {
     }
 }
 
-/// Returns the name of the first field without a record.
+/// Returns the name of the first field without a record, also within a group; of the last field if each has one.
 #[must_use]
 pub fn missing<'d>(def: &'d Def, records: &[Record]) -> &'d str {
     let is_read = |at: u16| records.iter().any(|record| record.field == at);
-    let mut parts = def.parts(None).filter(|(at, _)| !is_read(*at));
-    parts.next().map_or("a field", |(_, field)| &*field.name)
+    let mut fields = (0..).zip(&def.fields).filter(|(at, _)| !is_read(*at));
+    let last = || def.field(records.last()?.field);
+    let first = fields.next().map(|(_, field)| field);
+    // All fields were begun: the list or the text of the last one ends too early.
+    first.or_else(last).map_or("a field", |field| &*field.name)
 }
 
 /// Returns the valid values of a field; `None` if every value is valid.

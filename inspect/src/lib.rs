@@ -22,6 +22,7 @@ pub mod control;
 pub mod decoder;
 pub mod diff;
 pub mod dry_run;
+mod encoding;
 mod ending;
 pub mod expect;
 pub mod explain;

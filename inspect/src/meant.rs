@@ -12,7 +12,7 @@ use teetap_wire::{
     varint,
 };
 
-use crate::Values;
+use crate::{Values, encoding::OtherEncoding};
 
 /// Minimum number of bytes after the id by which a message is recognized from its fields.
 const ENOUGH: usize = 6;
@@ -116,6 +116,18 @@ impl Suspect<'_> {
         let is_right =
             |def: &'static Def| def.way.allows(self.dir) && !fits_anything(def) && self.fits(def, body);
         theirs.any(is_right).then_some(OtherFields { got, expected })
+    }
+
+    /// Returns the encoding of the ints or texts of the message, if it is not that of the games and everything fits.
+    /// `notes` are the notes on the message in the encoding of the games.
+    pub(crate) fn other_encoding(&self, notes: &[Note]) -> Option<OtherEncoding> {
+        let found = self.registry.known_message(self.proto, self.dir, self.data)?;
+        let body = self.data.get(found.body..)?;
+        let is_right = found.def.way.allows(self.dir) && found.def.odd_vitality(self.vital).is_none();
+        // A sender of fixed ints may also write the id in four bytes.
+        let bodies = [Some(body), body.strip_prefix(&[0, 0, 0])];
+        let mut bodies = bodies.into_iter().flatten().filter(|_| is_right);
+        bodies.find_map(|body| OtherEncoding::find(found.def, body, notes, self.to_ddnet))
     }
 
     /// Returns true if a client sends more bytes than the server reads, which is harmless by itself.

@@ -14,7 +14,7 @@ use teetap_proxy::session::{Datagram, EventKind, State};
 use teetap_rules::context::SESSIONS;
 use teetap_wire::{
     Code, Note, RangeOf, Severity, counted,
-    def::{Def, Secrecy, Secrets},
+    def::{Def, Registry, Secrecy, Secrets},
     receiver::checks_ranges,
     snap::{Completed, Crc, Diagnosis, Reused},
     varint,
@@ -24,6 +24,7 @@ use crate::{
     DecodedEvent, EventLines, Layer, Message, Reading, Row, Style, Values,
     expect::{expectation, missing},
     form::form,
+    ints::ints,
     judge::peers::Culprit,
     lines::{About, Line},
     meant::{OtherUuid, has_text_as_uuid, marked, other_uuid, second_message, words},
@@ -217,14 +218,15 @@ impl<'a> Noted<'a> {
                 "acks of older snapshots while empty ones were the newest",
                 Some("an ack of the newest"),
             )),
-            Code::SnapUnacked => Some(Values::new(
-                "inputs that ack none, or ticks that were not sent",
-                Some("the tick of the newest snapshot"),
-            )),
+            Code::SnapUnacked => {
+                let got = match self.int_at(note)? {
+                    -1 => "an ack of -1 (none)".to_owned(),
+                    tick => format!("an ack of {tick}, a tick that was not sent"),
+                };
+                Some(Values::new(got, Some("the tick of the newest snapshot")))
+            }
             Code::InputLate => {
-                let data = self.reading.data(self.message?);
-                let tick = varint::decode(data.get(note.at..note.at + note.len)?)?.value;
-                let got = format_args!("tick {tick}");
+                let got = format_args!("tick {}", self.int_at(note)?);
                 Some(Values::new(got, Some("one after the acked snapshot")))
             }
             Code::SnapAgain | Code::SnapLate if self.message?.completed.view().is_some() => {
@@ -235,7 +237,15 @@ impl<'a> Noted<'a> {
                 let snapshot = self.message?.completed.view()?;
                 let base = snapshot.base?;
                 let got = format_args!("tick {} relative to tick {base}", snapshot.tick);
-                Some(Values::new(got, None::<&str>))
+                Some(Values::new(
+                    got,
+                    Some("a base that was sent and that the client has acked"),
+                ))
+            }
+            Code::SnapIgnored | Code::SnapPartsDiffer | Code::SnapNotThere | Code::SnapItemAgain
+                if self.of_snapshot(note).is_some() =>
+            {
+                self.of_snapshot(note)
             }
             _ if note.code.place() == RangeOf::Message => self.of_message(note, self.message?, style.secrets),
             _ => {
@@ -245,6 +255,51 @@ impl<'a> Noted<'a> {
                 Some(Values::new(hex(bytes), None::<&str>))
             }
         }
+    }
+
+    /// Returns the int that a note on a message marks.
+    fn int_at(&self, note: &Note) -> Option<i32> {
+        let data = self.reading.data(self.message?);
+        Some(varint::decode(data.get(note.at..note.at + note.len)?)?.value)
+    }
+
+    /// Returns the values of a note about the ints of a snapshot message; `None` if the note marks other ints.
+    fn of_snapshot(&self, note: &Note) -> Option<Values> {
+        let data = self.reading.data(self.message?);
+        let marked = data.get(note.at..note.at + note.len)?;
+        let item = |kind: i64, id: i64| {
+            let proto = self.datagram.map(|datagram| datagram.proto)?;
+            let kind = i32::try_from(kind).ok()?;
+            let def = Registry::builtin().object(proto, kind);
+            Some(match def {
+                Some(def) => format!("{}[{id}] (type {kind})", def.name),
+                None => format!("type {kind}, id {id}"),
+            })
+        };
+        let only = ints::<1>(marked).filter(|(_, rest)| rest.is_empty());
+        Some(match (note.code, only) {
+            (Code::SnapPartsDiffer, Some(([got], _))) => {
+                Values::new(got, Some("the value of the other parts"))
+            }
+            (Code::SnapIgnored, None) => {
+                let ([parts, part], rest) = ints(marked)?;
+                let is_number = rest.is_empty() && parts > 0 && !(0..parts).contains(&part);
+                let got = format_args!("part {part} of {parts}, counted from 0");
+                is_number.then(|| Values::new(got, Some(format_args!("0 to {}", parts - 1))))?
+            }
+            (Code::SnapNotThere, Some(([key], _))) => {
+                let got = format!("the deletion of {}", item(key >> 16, key & 0xffff)?);
+                Values::new(got, Some("an item of the snapshot before"))
+            }
+            (Code::SnapItemAgain, Some(([key], _))) => {
+                Values::new(item(key >> 16, key & 0xffff)?, Some("each item once"))
+            }
+            (Code::SnapItemAgain, None) => {
+                let ([kind, id], _) = ints(marked)?;
+                Values::new(item(kind, id)?, Some("each item once"))
+            }
+            _ => return None,
+        })
     }
 
     /// Returns the values of a datagram that is compressed without the flag.
@@ -302,7 +357,11 @@ impl<'a> Noted<'a> {
             }
             Code::IntPadding | Code::OverlongInt => self.int(note, message)?,
             Code::UnterminatedText => expects(bytes(&format!("{} bytes", note.len)), "a NUL at the end"),
-            Code::InvalidUtf8 => expects(bytes("other bytes"), "UTF-8"),
+            Code::InvalidUtf8 => expects(
+                self.not_utf8(note, message)
+                    .unwrap_or_else(|| bytes("other bytes")),
+                "UTF-8",
+            ),
             Code::UnknownMessage if has_text_as_uuid(reading.data(message)) => {
                 Values::new("text in place of the UUID", Some("its 16 bytes"))
             }
@@ -370,6 +429,18 @@ impl<'a> Noted<'a> {
         let mut expected = Vec::new();
         varint::encode(value, &mut expected);
         Some(Values::new(hex(bytes), Some(hex(&expected))))
+    }
+
+    /// Returns the first byte of a text that is not UTF-8, and its place; `None` if the message may contain secrets.
+    fn not_utf8(&self, note: &Note, message: &Message) -> Option<String> {
+        let has_secrets = |def: &Def| def.fields.iter().any(|field| field.secrecy != Secrecy::Open);
+        let text = self.reading.data(message).get(note.at..note.at + note.len)?;
+        let at = std::str::from_utf8(text).err()?.valid_up_to();
+        let byte = text.get(at).filter(|_| !message.def.is_some_and(has_secrets))?;
+        Some(format!(
+            "byte {byte:02x} after {} of the text",
+            counted(at, "byte")
+        ))
     }
 
     /// Returns the bytes marked by a note without a field. If the message may contain secrets, returns `None`, because

@@ -203,6 +203,8 @@ codes! {
         "a part of another session: the receiver drops it"
     MapAgain            "map-again"            Warning Payload  [NeedsStream]
         "the same map change under a new number while the client loads the map: the client starts over"
+    BadHandshake        "bad-handshake"        Error   Datagram [NeedsStream]
+        "a handshake packet with a wrong token or size: the answer to it does not fit the client"
     OutOfTurn           "out-of-turn"          Warning Payload  [NeedsStream]
         "a message of a join at a point where the games ignore it, or never send it"
     WrongVersion        "wrong-version"        Warning Payload  [NeedsStream]
@@ -221,6 +223,8 @@ codes! {
         "the bytes of another message than its id says: the receiver reads them as the message of the id, or ignores them"
     FieldsOfOtherVersion "fields-of-other-version" Error   Payload  [NeedsStream]
         "the fields of the other version: the receiver reads other values, or drops the message"
+    OtherEncoding       "other-encoding"       Error   Payload  [NeedsStream]
+        "ints or texts in another encoding: the receiver reads other values, or drops the message"
     WrongDirection      "wrong-direction"      Warning Message  [DropsMessage]
         "a message of the other direction: the receiver ignores it or reads it as another one"
     NotVital            "not-vital"            Warning Message  []

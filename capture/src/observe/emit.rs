@@ -214,7 +214,9 @@ impl Observer {
             event.notes.push(note);
         }
         let session = self.open(id, emission, &role);
-        if role.is_token && session.is_none() || role.requests.is_some() {
+        // The reply of a server to a token request is not a request.
+        let is_request = sender == Side::Client && role.is_token && session.is_none();
+        if is_request || role.requests.is_some() {
             self.emit_malformed(id, seen);
         }
         let Some(emitted) = self.emitted(id) else { return };

@@ -168,7 +168,7 @@ impl<'a> Build<'a> {
         self.add_notes(&packet.notes);
         let stated = self.decoder.stated().clone();
         let seen = self.seen(packet, &stated);
-        self.begin_stream(seen.as_ref());
+        self.begin_stream(seen.as_ref(), packet);
         if datagram.is_unchanged() {
             self.record_sent(0, packet);
         }
@@ -262,13 +262,12 @@ impl<'a> Build<'a> {
         let notes = &message.notes;
         let fields = || suspect.other_fields(notes).map(Fact::OtherFields);
         let id = || suspect.other_id(notes).map(Fact::OtherId);
-        let (code, fact) = match fields().map(|fact| (Code::FieldsOfOtherVersion, fact)) {
-            Some(found) => found,
-            None => match id() {
-                Some(fact) => (Code::WrongId, fact),
-                None => return,
-            },
-        };
+        let encoding = || suspect.other_encoding(notes).map(Fact::OtherEncoding);
+        let found = fields()
+            .map(|fact| (Code::FieldsOfOtherVersion, fact))
+            .or_else(|| Some((Code::OtherEncoding, encoding()?)))
+            .or_else(|| Some((Code::WrongId, id()?)));
+        let Some((code, fact)) = found else { return };
         let at = message.ranges.at;
         message.notes.insert(0, Note { code, at, len: 1 });
         self.reading.details.push(Detail {
@@ -280,11 +279,13 @@ impl<'a> Build<'a> {
     }
 
     /// Records the header of a session's datagram (token, ack, and the silence before it), and adds the notes about it.
-    fn begin_stream(&mut self, seen: Option<&Seen<'_>>) {
-        let Some(seen) = seen else { return };
+    fn begin_stream(&mut self, seen: Option<&Seen<'_>>, packet: &Packet<'_>) {
         let mut found = NoteSink {
             notes: &mut self.reading.notes,
             details: &mut self.reading.details,
+        };
+        let Some(seen) = seen else {
+            return self.decoder.streams().outside(self.datagram, packet, &mut found);
         };
         self.reading.header.expected = self.decoder.streams().begin(seen, &mut found);
     }

@@ -136,6 +136,15 @@ fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
         message.notes.push(detail.note(connless.bytes.len()));
         reading.details.push(detail);
     }
+    let is_of_browser = message
+        .name
+        .is_some_and(|name| ["info", "info_64", "request_info", "request_info_64"].contains(&name));
+    if let Some(token) = reading.int(&message, "token").filter(|_| is_of_browser)
+        && let Some(detail) = decoder.streams().info_token(connless, token)
+    {
+        message.notes.push(detail.note(connless.bytes.len()));
+        reading.details.push(detail);
+    }
     let is_info = message.name.is_some_and(|name| name.starts_with("info"));
     if is_info
         && connless.dir == Dir::S2c

@@ -20,6 +20,7 @@
 //! | `peers.rs` | the release of each peer |
 //! | `known.rs` | which findings are reported or ignored |
 //! | `rank.rs` | the ranking of findings |
+//! | `reaction.rs` | what the release of a receiver does |
 //! | `live.rs` | the findings of a live run |
 
 #[cfg(test)]
@@ -34,6 +35,8 @@ mod finding;
 mod finding_code;
 #[cfg(test)]
 mod habit_tests;
+#[cfg(test)]
+mod handshake_tests;
 mod known;
 mod live;
 #[cfg(test)]
@@ -41,6 +44,7 @@ mod network_tests;
 mod notes;
 pub(crate) mod peers;
 mod rank;
+mod reaction;
 mod report;
 #[cfg(test)]
 mod table_tests;

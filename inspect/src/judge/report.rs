@@ -1,6 +1,6 @@
 //! Findings that no single datagram shows: joins, notices, and oddities reported by other code.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use teetap_proxy::session::{Event, Notice, OpensNothing, SessionId};
 use teetap_wire::{
@@ -218,7 +218,10 @@ impl Judge {
                 .is_some_and(|what| finding_code == FindingCode::OpensNothing && !what.is_mistake())
                 .then_some(Severity::Warning),
             text: Cow::Owned(printable(notice.to_string().as_bytes())),
-            detail: None,
+            detail: match notice {
+                Notice::PeerSilent { time, .. } => Some(silence(*time)),
+                _ => None,
+            },
             place: Occurrence {
                 client,
                 ..Occurrence::at(event.at)
@@ -226,6 +229,16 @@ impl Judge {
         };
         self.add(report, stranger);
     }
+}
+
+/// Returns the values of a silence, and what the games do (`CNetConnection::Update` in `network_conn.cpp`: a timeout of
+/// 10 seconds in Teeworlds 0.6.5 and 0.7.5, and `conn_timeout` in DDNet).
+fn silence(time: Duration) -> Values {
+    Values::new(
+        format_args!("nothing for {:.1} s", time.as_secs_f64()),
+        Some("a keepalive after 1 s"),
+    )
+    .and("; Teeworlds closes the session after 10 s, DDNet after 100 s, with the reason \"Timeout\"")
 }
 
 /// Returns the side at fault for a stalled join that waits for `awaited`. If the last message was not acked, the other

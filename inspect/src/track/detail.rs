@@ -13,6 +13,7 @@ use teetap_wire::{
 use super::{
     ack_pattern::AckMistake,
     content::ContentFact,
+    handshake::HandshakeMistake,
     inflate::NotInflating,
     out_of_turn::OutOfTurn,
     own::{Repeated, Unrepeated},
@@ -21,6 +22,7 @@ use super::{
 };
 use crate::{
     Values,
+    encoding::OtherEncoding,
     meant::{OtherFields, OtherId},
 };
 
@@ -241,10 +243,21 @@ pub enum Fact {
     OtherId(OtherId),
     /// Fields are encoded in the format of another version.
     OtherFields(OtherFields),
+    /// Ints or texts have another encoding than that of the games.
+    OtherEncoding(OtherEncoding),
     /// The acks or ticks of a series of inputs or snapshots are odd.
     Content(ContentFact),
     /// A message of a join is out of turn.
     OutOfTurn(OutOfTurn),
+    /// The server info has another token than the requests for it.
+    InfoToken {
+        /// The token in the info.
+        got: i64,
+        /// The token in the last request.
+        expected: i64,
+    },
+    /// A handshake packet does not match the one before it.
+    Handshake(HandshakeMistake),
     /// The framing of a datagram is odd. Has no values, because the bytes of the datagram show them.
     Form,
     /// A reordered datagram has an older ack.
@@ -401,7 +414,15 @@ impl Fact {
             Self::Content(content) => content.write(f),
             Self::OtherId(other) => other.write(f),
             Self::OtherFields(other) => other.write(f),
+            Self::OtherEncoding(other) => other.write(f),
             Self::OutOfTurn(turn) => turn.write(f),
+            Self::Handshake(mistake) => mistake.write(f),
+            Self::InfoToken { got, expected } => {
+                f.add_got(got)?;
+                f.add_expected(format_args!(
+                    "{expected} as in the request: the browser ignores the info"
+                ))
+            }
             _ => self.write_mistake(f),
         }
     }

@@ -1,11 +1,17 @@
 //! Analyses a datagram: its token and ack, its resend request, and the silence before it.
 
-use teetap_proxy::session::SessionId;
+use std::time::Duration;
+
+use teetap_proxy::session::{Datagram, SessionId};
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Packet, Property, Proto, Seq, Side, Token};
 
 use super::expected::Expected;
+use super::out_of_turn::{OutOfTurn, Turn};
 use super::recorded::given_token;
 use super::{Detail, Fact, ForeignPart, NoteSink, RefusedAck, Seen, Stream, Streams, past::Past};
+
+/// Time after an ACCEPT in which another one may be a copy.
+const COPIES: Duration = Duration::from_secs(2);
 
 /// Length in bytes of the header field that a note about the ack marks.
 const ACK: usize = 2;
@@ -28,7 +34,12 @@ impl Streams {
         if notes && (found.has(Code::WrongToken) || found.has(Code::MissingToken)) {
             self.note_foreign_token(seen, token, found);
         }
-        let Self { sessions, past, .. } = self;
+        let Self {
+            sessions,
+            past,
+            exchanges,
+            ..
+        } = self;
         let Some(stream) = sessions.get_mut(seen.session.0) else {
             if let Some(refused) = seen.refused_ack {
                 refused.add_as(refused.note.code, found.notes);
@@ -36,7 +47,18 @@ impl Streams {
             return Expected::default();
         };
         stream.catch_up(seen.at);
+        if notes {
+            exchanges.look((seen.datagram, packet), &mut stream.connect, found);
+        }
         let is_before_slot = stream.is_before_slot(seen);
+        if std::mem::take(&mut stream.accepts_again) && notes {
+            let what = Turn::AcceptAgain;
+            let (code, is_ddnet) = (what.code(), true);
+            found.add(
+                Note { code, at: 0, len: 1 },
+                Fact::OutOfTurn(OutOfTurn { what, is_ddnet }),
+            );
+        }
         if let Some(refused) = seen.refused_ack {
             stream.note_refused_ack(seen, refused, notes, found);
         }
@@ -93,6 +115,13 @@ impl Streams {
         expected
     }
 
+    /// Records a datagram outside of sessions, and adds a note if it is a reply to a token request with a wrong token.
+    pub(crate) fn outside(&mut self, datagram: &Datagram, packet: &Packet<'_>, found: &mut NoteSink<'_>) {
+        if !self.is_partial {
+            self.exchanges.look((datagram, packet), &mut None, found);
+        }
+    }
+
     /// Adds a note if a wrong token is the token of another session.
     fn note_foreign_token(&self, seen: &Seen<'_>, token: Option<Token>, found: &mut NoteSink<'_>) {
         let (Some(token), dir) = (token, seen.datagram.dir) else {
@@ -131,13 +160,18 @@ impl Stream {
             self.awaits_accept &= is_stateless;
             return false;
         }
+        if matches!(control, Some(Control::Connect { .. })) {
+            self.accepted = None;
+        }
         if seen.packet.proto != Proto::Ddnet || leg == Some(Side::Server) {
             return false;
         }
         if control == Some(Control::Accept) {
+            let before = self.accepted.replace(seen.at);
             if !std::mem::take(&mut self.awaits_accept) {
                 // A server that accepts a second ACCEPT restarts its sequence numbers.
                 self.renumber();
+                self.accepts_again = before.is_some_and(|before| seen.at.since(before) >= COPIES);
             }
             return false;
         }

@@ -33,6 +33,8 @@
 //! | `past.rs` | closed sessions |
 //! | `content/` | the acks and ticks of inputs and snapshots |
 //! | `turn.rs`, `out_of_turn.rs` | messages of a join that are out of turn |
+//! | `browser.rs` | the tokens of server browsers |
+//! | `handshake.rs` | the tokens and sizes of handshake packets |
 //! | `recorded/` | tokens and acks in captures of other programs, which the session core did not check |
 //! | `expected.rs` | the values that a datagram should have had |
 //! | `look.rs` | the analysis of a datagram |
@@ -43,11 +45,13 @@
 mod ack_pattern;
 mod acks;
 mod at_end;
+mod browser;
 mod chunk;
 mod content;
 mod copies;
 mod detail;
 mod expected;
+mod handshake;
 mod inflate;
 mod leg;
 mod look;
@@ -79,6 +83,7 @@ pub(crate) use chunk::{ChunkOrder, DecidedChunk};
 pub use content::ContentFact;
 pub use detail::{Consequence, Detail, Fact, ForeignPart};
 pub use expected::Expected;
+pub use handshake::HandshakeMistake;
 pub use inflate::NotInflating;
 pub use out_of_turn::OutOfTurn;
 pub use own::{Repeated, Unrepeated};
@@ -87,8 +92,10 @@ pub use ack_pattern::AckMistake;
 
 use ack_pattern::{AckPattern, Amounts};
 use acks::Acks;
+use browser::BrowserTokens;
 use content::Contents;
 use copies::Copies;
+use handshake::TokenExchanges;
 use inflate::Inflation;
 use leg::SentToReceiver;
 use numbers::Numbers;
@@ -106,6 +113,8 @@ pub(crate) struct Streams {
     sessions: Table<Stream>,
     past: Past,
     browsers: Browsers,
+    exchanges: TokenExchanges,
+    browser_tokens: BrowserTokens,
     /// Earliest time at which a silent peer may have to be reported; `None` if no peer is silent.
     next_silence: Option<Time>,
     /// True while some datagrams are not read. No notes are added then.
@@ -122,6 +131,12 @@ struct Stream {
     client_version: Option<i32>,
     /// Hash and sequence number of the last `map_change`, until the client has loaded that map.
     map: Option<(u64, Seq)>,
+    /// Time of the last ACCEPT of a DDNet client; `None` after a CONNECT.
+    accepted: Option<Time>,
+    /// True if the current datagram is another ACCEPT without a CONNECT before it.
+    accepts_again: bool,
+    /// The token in the client's last CONNECT; `None` if it has none.
+    connect: Option<Token>,
     /// The token in the server's reply to a token request.
     server_token: Option<Token>,
     /// True if the receiver drops the current datagram, or if the datagram is on one leg only.
@@ -319,6 +334,22 @@ impl Streams {
         })
     }
 
+    /// Records the token in the server info of a server or in a request for it. Returns a note with its values if the
+    /// info answers none of the client's requests.
+    pub(crate) fn info_token(&mut self, connless: &Connless, token: i64) -> Option<Detail> {
+        if connless.dir == Dir::C2s {
+            self.browser_tokens.asked(connless.client, token);
+            return None;
+        }
+        let expected = self.browser_tokens.expected(connless.client, token)?;
+        (!self.is_partial).then_some(Detail {
+            code: Code::WrongToken,
+            at: 0,
+            fact: Fact::InfoToken { got: token, expected },
+            consequence: None,
+        })
+    }
+
     /// Records that datagrams of any session may have been lost before they were read.
     pub(crate) fn gap(&mut self) {
         self.sessions.values_mut().for_each(Stream::gap);
@@ -344,6 +375,8 @@ impl Streams {
         self.sessions.clear();
         self.past.clear();
         self.browsers.clear();
+        self.exchanges = TokenExchanges::default();
+        self.browser_tokens.clear();
     }
 
     /// Removes a session, but keeps the part of its state that is needed to recognize its packets in later sessions.

@@ -29,6 +29,16 @@ pub(super) enum Turn {
     ConReady,
     /// A snapshot before `enter_game`.
     Snapshot,
+    /// Another ACCEPT in the session.
+    AcceptAgain,
+    /// Another `info`.
+    InfoAgain,
+    /// The version of a DDNet client after its `info`.
+    VersionAfterInfo,
+    /// An input before `enter_game`.
+    Input,
+    /// The capabilities of a DDNet server after `map_change`.
+    Capabilities,
     /// A command of the console without a login.
     RconCommand,
     /// Another version of the game.
@@ -57,6 +67,11 @@ impl OutOfTurn {
             Turn::EnterGame(_) => ("it before cl_start_info", "it as the answer to sv_ready_to_enter"),
             Turn::ConReady => ("it before ready", "it as the answer to ready"),
             Turn::Snapshot => ("it before enter_game", "none before enter_game"),
+            Turn::AcceptAgain => ("it in the session", "it only as the answer to connect_accept"),
+            Turn::InfoAgain => ("a second one", "one for each session"),
+            Turn::VersionAfterInfo => ("it after info", "it before info"),
+            Turn::Input => ("it before enter_game", "it after the first snapshots"),
+            Turn::Capabilities => ("it after map_change", "it before map_change"),
             Turn::RconCommand => ("it without a login", "rcon_auth before"),
             Turn::Version { got, expected } => {
                 f.add_got(format_args!("\"{got}\""))?;
@@ -77,6 +92,17 @@ impl OutOfTurn {
                 "servers of the games send none before; a client of Teeworlds is in the game with the second"
             }
             (Turn::StartInfoAgain, _) => "servers of the games keep the first",
+            (Turn::AcceptAgain, _) => {
+                "a server of DDNet restarts its numbers and sends the map again, and a client that goes on drops the low numbers"
+            }
+            (Turn::VersionAfterInfo, _) => {
+                "a server of DDNet ignores it, and takes the client for one without a version"
+            }
+            (Turn::Input, true) => {
+                "a server of DDNet 20 ignores it; others apply it to no player, who is not in the game yet"
+            }
+            (Turn::Input, false) => "servers of Teeworlds apply it to no player, who is not in the game yet",
+            (Turn::Capabilities, _) => "a client of DDNet ignores it",
             _ => "servers of the games ignore it",
         };
         fmt::Write::write_fmt(f, format_args!("; {then}"))

@@ -110,8 +110,14 @@ impl JoinTurns {
     fn client_sent(&mut self, seen: &Seen<'_>, name: &str, data: &[u8], body: &[u8]) -> Option<Turn> {
         match name {
             "info" => {
-                self.has_info = true;
-                return other_version(seen, body);
+                let is_again = std::mem::replace(&mut self.has_info, true);
+                return match is_again {
+                    true => Some(Turn::InfoAgain),
+                    false => other_version(seen, body),
+                };
+            }
+            "client_version" if seen.datagram.proto == Proto::Ddnet => {
+                return self.has_info.then_some(Turn::VersionAfterInfo);
             }
             "rcon_cmd" => {
                 // The command of DDNet's clients has only placeholders in a scrubbed recording.
@@ -130,7 +136,9 @@ impl JoinTurns {
             _ => {}
         }
         let is_first_map = !self.has_changed_map;
+        let is_outside = is_first_map && self.has_info && !self.has_asked;
         match name {
+            "input" => is_outside.then_some(Turn::Input),
             "cl_start_info" if !self.is_ready => is_first_map.then_some(Turn::StartInfo),
             "cl_start_info" if self.has_sent_start_info => Some(Turn::StartInfoAgain),
             "cl_start_info" => {
@@ -165,6 +173,10 @@ impl JoinTurns {
                 self.is_ready = true;
                 let has_sent_ready = std::mem::replace(&mut self.has_sent_ready, true);
                 return (!has_sent_ready).then_some(Turn::ConReady);
+            }
+            "capabilities" => {
+                let is_late = self.has_map && !self.has_changed_map && !self.is_ready;
+                return is_late.then_some(Turn::Capabilities);
             }
             // A server that is more lenient than the games.
             "sv_ready_to_enter" => self.has_start_info = true,

@@ -1,0 +1,112 @@
+//! Handshakes with one wrong token or size: the first finding names the packet, its side and both values.
+
+use std::{io::Cursor, net::SocketAddr};
+
+use teetap_capture::Playback;
+use teetap_kit::{
+    capture::Packet,
+    codec::{Token, Variant, control},
+    faulty,
+};
+use teetap_wire::def::Registry;
+
+use super::*;
+use crate::Decoder;
+
+const CLIENT: Token = *b"\x4a\x44\x82\x61";
+const SERVER: Token = *b"\xa1\xb2\xc3\xd4";
+
+/// Returns the first error about a handshake in a recording of these packets; true marks packets of the client.
+fn found(packets: &[(bool, Vec<u8>)]) -> Option<(Culprit, String, Option<String>)> {
+    let [client, server] = [50123, 8303].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    let packet = |(at, (is_client, payload)): (u64, &(bool, Vec<u8>))| {
+        let (from, to) = if *is_client {
+            (client, server)
+        } else {
+            (server, client)
+        };
+        let (time, payload) = (at * 20_000, payload.clone());
+        Packet {
+            time,
+            from,
+            to,
+            payload,
+        }
+    };
+    let packets: Vec<Packet> = (0..).zip(packets).map(packet).collect();
+    let mut playback = Playback::pcap(Cursor::new(faulty::pcap(&packets))).unwrap();
+    let mut decoder = Decoder::new(Registry::builtin());
+    let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
+    while let Some(item) = playback.read().unwrap() {
+        tests::take(&mut judge, &mut decoder, item);
+    }
+    judge.finish(&mut decoder);
+    let findings = judge.findings();
+    let first = findings
+        .list
+        .iter()
+        .find(|one| matches!(one.topic, Topic::Note(_)))?;
+    let detail = first.detail.as_ref();
+    let part = |part: Option<&str>| part.map(str::to_owned);
+    let got = part(detail.and_then(|detail| detail.got()))?;
+    Some((first.by, got, part(detail.and_then(|detail| detail.expected()))))
+}
+
+#[test]
+fn wrong_tokens_of_a_handshake_are_named_with_their_side() {
+    let connect = |variant| control::connect(variant, CLIENT, SERVER);
+    let accept = |variant, client| control::connect_accept(variant, client, SERVER);
+    let expected = |by, got: &str, expected: &str| Some((by, got.to_owned(), Some(expected.to_owned())));
+    // Without a mistake.
+    for variant in [Variant::V6, Variant::V65, Variant::Ddnet] {
+        let packets = [(true, connect(variant)), (false, accept(variant, CLIENT))];
+        assert_eq!(found(&packets), None, "{variant:?}");
+    }
+    let exchange = |reply: Token| {
+        [
+            (true, control::token_request(CLIENT)),
+            (false, control::token_reply(Variant::V7, reply, SERVER)),
+        ]
+    };
+    let mut seven = exchange(CLIENT).to_vec();
+    seven.extend([(true, connect(Variant::V7)), (false, accept(Variant::V7, CLIENT))]);
+    assert_eq!(found(&seven), None);
+
+    let of_server = [
+        (true, connect(Variant::V65)),
+        (false, accept(Variant::V65, SERVER)),
+    ];
+    let token = "4a448261, the token of the client in its connect";
+    assert_eq!(found(&of_server), expected(Culprit::Server, "a1b2c3d4", token));
+
+    let mut early = connect(Variant::V65);
+    early[4..12].rotate_left(4);
+    let early = [(true, early), (false, accept(Variant::V65, [0; 4]))];
+    let got = "00000000 at byte 8 and 4a448261 at byte 4";
+    assert_eq!(
+        found(&early),
+        expected(Culprit::Client, got, "the token at byte 8")
+    );
+
+    let mut short = connect(Variant::V65);
+    short.truncate(12);
+    let short = [(true, short), (false, accept(Variant::V6, CLIENT))];
+    let found_short = expected(Culprit::Client, "12 bytes with a token", "at least 516 bytes");
+    assert_eq!(found(&short), found_short);
+
+    let reply = exchange([0xff; 4]);
+    let token = "4a448261, the token of the client in its token request";
+    assert_eq!(found(&reply), expected(Culprit::Server, "ffffffff", token));
+
+    let mut other = exchange(CLIENT).to_vec();
+    let zero = [0; 4];
+    other.extend([
+        (true, control::connect(Variant::V7, zero, SERVER)),
+        (false, accept(Variant::V7, zero)),
+    ]);
+    let token = "4a448261 as in the token request";
+    assert_eq!(
+        found(&other),
+        expected(Culprit::Client, "the token 00000000", token)
+    );
+}

@@ -1,0 +1,215 @@
+//! Checks the tokens and sizes of handshake packets against each other, in recordings of both directions.
+//!
+//! Law: a peer is accused only if both packets are known. In a run the proxy terminates the handshake, so the packets of
+//! the two legs have different tokens; only datagrams that passed from one peer to the other are compared.
+//!
+//! Sources: `CNetConnection::Feed` and `SendConnect` in `network_conn.cpp`, `CNetServer::Recv` in `network_server.cpp`
+//! of Teeworlds 0.6.5; `CNetTokenManager::ProcessMessage` in `network_token.cpp` and `CNetConnection::Feed` of 0.7.5.
+//!
+//! Memory is bounded: [`MOST`] tokens of each kind.
+
+use std::{collections::VecDeque, fmt};
+
+use teetap_proxy::session::Datagram;
+use teetap_wire::{Code, Control, Dir, Note, Packet, Proto, Token};
+
+use super::{Fact, NoteSink};
+use crate::Values;
+
+/// Maximum number of token requests and of replies that are kept.
+const MOST: usize = 16;
+
+/// Minimum length of a 0.6.5 CONNECT, in bytes, and the offset of the client's token in it.
+const PADDED: usize = 516;
+const TOKEN_AT: usize = 8;
+
+/// A handshake packet that does not match the one before it, or that its receiver reads differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeMistake {
+    /// The CONNECT of 0.7 has another token than the token request.
+    ConnectToken {
+        /// The token in CONNECT.
+        got: Token,
+        /// The token in the request.
+        expected: Token,
+    },
+    /// The reply to a token request or a CONNECT has another token in its header than the request.
+    ReplyToken {
+        /// The token in the reply.
+        got: Token,
+        /// The token of the client.
+        expected: Token,
+        /// The request that gave the token: `connect` or `token request`.
+        request: &'static str,
+    },
+    /// The CONNECT of 0.6.5 has its token at the wrong place.
+    TokenPlace {
+        /// The bytes before the place of the token.
+        there: Token,
+    },
+    /// The CONNECT of 0.6.5 is too short for a token.
+    Short {
+        /// Its length, in bytes.
+        len: usize,
+    },
+}
+
+impl HandshakeMistake {
+    const fn code(self) -> Code {
+        match self {
+            Self::ReplyToken { .. } => Code::WrongToken,
+            Self::ConnectToken { .. } | Self::TokenPlace { .. } | Self::Short { .. } => Code::BadHandshake,
+        }
+    }
+
+    /// Writes the received and the expected value, and what follows from it.
+    pub(super) fn write(self, f: &mut Values) -> fmt::Result {
+        use fmt::Write;
+        match self {
+            Self::ConnectToken { got, expected } => {
+                f.add_got(format_args!("the token {got}"))?;
+                f.add_expected(format_args!("{expected} as in the token request"))?;
+                write!(
+                    f,
+                    ": the server answers to {got}, and the client ignores the answer"
+                )
+            }
+            Self::ReplyToken {
+                got,
+                expected,
+                request,
+            } => {
+                f.add_got(got)?;
+                f.add_expected(format_args!(
+                    "{expected}, the token of the client in its {request}"
+                ))
+            }
+            Self::TokenPlace { there } => {
+                f.add_got(format_args!("00000000 at byte {TOKEN_AT} and {there} at byte 4"))?;
+                f.add_expected(format_args!("the token at byte {TOKEN_AT}"))?;
+                f.write_str(": the server answers to 00000000, and the client ignores the answer")
+            }
+            Self::Short { len } => {
+                f.add_got(format_args!("{len} bytes with a token"))?;
+                f.add_expected(format_args!("at least {PADDED} bytes"))?;
+                f.write_str(": a server of 0.6.5 takes the client for one without a token")
+            }
+        }
+    }
+}
+
+/// The tokens in recent handshakes. Those in token requests of 0.7 precede the session.
+#[derive(Debug, Default)]
+pub(super) struct TokenExchanges {
+    /// The tokens that clients gave in their requests.
+    requests: VecDeque<Token>,
+    /// The tokens that servers gave, each with the token of the client to which it was sent.
+    replies: VecDeque<(Token, Token)>,
+    /// The tokens in CONNECT, of all sessions: a late reply may belong to an earlier one.
+    connects: VecDeque<Token>,
+}
+
+impl TokenExchanges {
+    /// Records a token request or a reply. Returns the mistake in a reply that no client accepts.
+    fn record(&mut self, dir: Dir, header: Token, given: Token) -> Option<HandshakeMistake> {
+        if dir == Dir::C2s {
+            push(&mut self.requests, given);
+            return None;
+        }
+        push(&mut self.replies, (given, header));
+        let expected = *self.requests.back()?;
+        (!self.requests.contains(&header)).then_some(HandshakeMistake::ReplyToken {
+            got: header,
+            expected,
+            request: "token request",
+        })
+    }
+
+    /// Returns the token of the client to which a server gave the token `given`.
+    fn client_of(&self, given: Token) -> Option<Token> {
+        let mut replies = self.replies.iter().rev();
+        let (_, client) = replies.find(|(token, _)| *token == given)?;
+        self.requests.contains(client).then_some(*client)
+    }
+
+    /// Records a packet, and adds a note if it does not match the packets before it. `connect` is the token in the last
+    /// CONNECT of the session.
+    pub(super) fn look(
+        &mut self,
+        (datagram, packet): (&Datagram, &Packet<'_>),
+        connect: &mut Option<Token>,
+        found: &mut NoteSink<'_>,
+    ) {
+        let (Some(control), None, Some(bytes)) = (packet.control(), datagram.leg, datagram.received()) else {
+            return;
+        };
+        let header = packet.header.token.unwrap_or(Token::NONE);
+        let mistake = match (datagram.dir, control) {
+            (dir, Control::Token { token, .. }) => token.and_then(|given| self.record(dir, header, given)),
+            // DDNet clients repeat CONNECT to a 0.7 server without their token.
+            (Dir::C2s, Control::Connect { tken: true, .. }) => None,
+            (Dir::C2s, Control::Connect { token, .. }) => {
+                *connect = token;
+                token
+                    .into_iter()
+                    .for_each(|token| push(&mut self.connects, token));
+                self.of_connect(packet.proto, bytes, header, token)
+            }
+            (Dir::S2c, Control::ConnectAccept { .. }) if !self.connects.contains(&header) => {
+                of_accept(packet.proto, header, *connect)
+            }
+            _ => None,
+        };
+        if let Some(mistake) = mistake {
+            let (code, len) = (mistake.code(), bytes.len());
+            found.add(Note { code, at: 0, len }, Fact::Handshake(mistake));
+        }
+    }
+
+    fn of_connect(
+        &self,
+        proto: Proto,
+        bytes: &[u8],
+        header: Token,
+        token: Option<Token>,
+    ) -> Option<HandshakeMistake> {
+        let at = |start: usize| bytes.get(start..)?.first_chunk().copied().map(Token);
+        let zero = Token([0; 4]);
+        match proto {
+            Proto::V7 => {
+                let (got, expected) = (token?, self.client_of(header)?);
+                (got != expected).then_some(HandshakeMistake::ConnectToken { got, expected })
+            }
+            Proto::V65 => {
+                let there = at(4).filter(|there| *there != zero)?;
+                (token == Some(zero)).then_some(HandshakeMistake::TokenPlace { there })
+            }
+            Proto::V6 => {
+                let is_zero = at(4) == Some(zero);
+                let has_token = at(TOKEN_AT).is_some_and(|token| token != zero && token != Token::NONE);
+                let len = bytes.len();
+                (is_zero && has_token).then_some(HandshakeMistake::Short { len })
+            }
+            Proto::Ddnet => None,
+        }
+    }
+}
+
+/// Returns the mistake in the server's reply to a CONNECT with the token `connect`.
+fn of_accept(proto: Proto, got: Token, connect: Option<Token>) -> Option<HandshakeMistake> {
+    let is_checked = matches!(proto, Proto::V65 | Proto::V7);
+    let expected = connect.filter(|expected| is_checked && *expected != got)?;
+    Some(HandshakeMistake::ReplyToken {
+        got,
+        expected,
+        request: "connect",
+    })
+}
+
+/// Appends a value, and removes the oldest one if there are too many.
+fn push<T>(list: &mut VecDeque<T>, value: T) {
+    if list.len() >= MOST {
+        list.pop_front();
+    }
+    list.push_back(value);
+}
