@@ -85,12 +85,21 @@ impl OtherEncoding {
             [Ints::Little, Ints::Big].map(|ints| Self { ints, texts, only })
         });
         let mut forms = all.chain(single);
-        forms.find(|form| form.fits(def, body, for_ddnet))
+        let (form, size) = forms.find_map(|form| Some((form, form.fits(def, body, for_ddnet)?)))?;
+        // Most ints fit in both orders: the values of the right one are smaller.
+        let big = Self {
+            ints: Ints::Big,
+            ..form
+        };
+        let is_big =
+            form.ints == Ints::Little && big.fits(def, body, for_ddnet).is_some_and(|other| other < size);
+        Some(if is_big { big } else { form })
     }
 
-    fn fits(self, def: &Def, body: &[u8], for_ddnet: bool) -> bool {
+    /// Returns the sum of the sizes of all ints if the message fits.
+    fn fits(self, def: &Def, body: &[u8], for_ddnet: bool) -> Option<u64> {
         if self.ints == Ints::Leb128 && !is_input(def, body) {
-            return false;
+            return None;
         }
         let mut reader = Transcoder {
             def,
@@ -98,14 +107,15 @@ impl OtherEncoding {
             rest: body,
             out: Vec::with_capacity(body.len()),
             count: 0,
+            size: 0,
         };
         if reader.members(None).is_none() || !reader.rest.is_empty() || reader.count == 0 {
-            return false;
+            return None;
         }
         let mut decoded = Decoded::new();
         decoded.set_for_ddnet(for_ddnet);
         decoded.read(def, &reader.out, 0);
-        decoded.notes().is_empty()
+        decoded.notes().is_empty().then_some(reader.size)
     }
 
     /// Writes the received and the expected encoding.
@@ -146,6 +156,8 @@ struct Transcoder<'a> {
     out: Vec<u8>,
     /// Number of values whose encoding differs.
     count: u32,
+    /// Sum of the absolute values of all ints.
+    size: u64,
 }
 
 impl<'a> Transcoder<'a> {
@@ -173,6 +185,7 @@ impl<'a> Transcoder<'a> {
             Type::Int | Type::Bool | Type::Tick | Type::Tune | Type::Enum(_) | Type::Flags(_) => {
                 let is_other = self.form.only.is_none_or(|only| *field.name == *only);
                 let value = self.int(if is_other { self.form.ints } else { Ints::Packed })?;
+                self.size = self.size.saturating_add(value.unsigned_abs().into());
                 varint::encode(value, &mut self.out);
                 Some(())
             }

@@ -192,6 +192,9 @@ impl<'a> Noted<'a> {
                 None => form,
             });
         }
+        if let Some(values) = self.of_snapshot(note) {
+            return Some(values);
+        }
         match note.code {
             Code::AckAhead | Code::AckBehind => {
                 let bound = if note.code == Code::AckAhead {
@@ -218,13 +221,6 @@ impl<'a> Noted<'a> {
                 "acks of older snapshots while empty ones were the newest",
                 Some("an ack of the newest"),
             )),
-            Code::SnapUnacked => {
-                let got = match self.int_at(note)? {
-                    -1 => "an ack of -1 (none)".to_owned(),
-                    tick => format!("an ack of {tick}, a tick that was not sent"),
-                };
-                Some(Values::new(got, Some("the tick of the newest snapshot")))
-            }
             Code::InputLate => {
                 let got = format_args!("tick {}", self.int_at(note)?);
                 Some(Values::new(got, Some("one after the acked snapshot")))
@@ -242,11 +238,6 @@ impl<'a> Noted<'a> {
                     Some("a base that was sent and that the client has acked"),
                 ))
             }
-            Code::SnapIgnored | Code::SnapPartsDiffer | Code::SnapNotThere | Code::SnapItemAgain
-                if self.of_snapshot(note).is_some() =>
-            {
-                self.of_snapshot(note)
-            }
             _ if note.code.place() == RangeOf::Message => self.of_message(note, self.message?, style.secrets),
             _ => {
                 let received = self.datagram?.received()?;
@@ -263,10 +254,11 @@ impl<'a> Noted<'a> {
         Some(varint::decode(data.get(note.at..note.at + note.len)?)?.value)
     }
 
-    /// Returns the values of a note about the ints of a snapshot message; `None` if the note marks other ints.
+    /// Returns the values of a note about a snapshot, its items or its ack; `None` for other notes.
     fn of_snapshot(&self, note: &Note) -> Option<Values> {
         let data = self.reading.data(self.message?);
         let marked = data.get(note.at..note.at + note.len)?;
+        let only = ints::<1>(marked).filter(|(_, rest)| rest.is_empty());
         let item = |kind: i64, id: i64| {
             let proto = self.datagram.map(|datagram| datagram.proto)?;
             let kind = i32::try_from(kind).ok()?;
@@ -276,8 +268,15 @@ impl<'a> Noted<'a> {
                 None => format!("type {kind}, id {id}"),
             })
         };
-        let only = ints::<1>(marked).filter(|(_, rest)| rest.is_empty());
         Some(match (note.code, only) {
+            (Code::SnapUnacked, Some(([tick], _))) => {
+                let what = match tick {
+                    -1 => " (none)",
+                    _ => ", a tick that was not sent",
+                };
+                let got = format_args!("an ack of {tick}{what}");
+                Values::new(got, Some("the tick of the newest snapshot"))
+            }
             (Code::SnapPartsDiffer, Some(([got], _))) => {
                 Values::new(got, Some("the value of the other parts"))
             }

@@ -17,6 +17,9 @@ use crate::{
     track::Fact,
 };
 
+/// Minimum length of a version, as in `0.6`.
+const VERSION: usize = 3;
+
 /// The fate of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -182,8 +185,12 @@ pub(super) fn second(message: &Message, datagram: &Datagram, reading: &Reading) 
 
 /// Returns true for an `info` that ends after its version.
 pub(super) fn lacks_password(message: &Message, reading: &Reading) -> bool {
-    let is_text_end = |byte: &&u8| **byte == 0;
-    message.name == Some("info") && reading.data(message).iter().filter(is_text_end).count() == 1
+    let version = reading
+        .data(message)
+        .get(1..)
+        .and_then(|body| body.strip_suffix(&[0]));
+    let is_one = version.is_some_and(|version| version.len() >= VERSION && !version.contains(&0));
+    message.name == Some("info") && is_one
 }
 
 /// Returns the reason if link lines lost all copies of a datagram; `None` if at least one copy was sent.

@@ -25,7 +25,7 @@ type Row = (&'static str, &'static str, &'static str);
 const OF_CLIENTS: &[Row] = &[
     ("acks a later tick", "snap-ack-ahead", "got an ack of tick |, expected at most |DDNet since 19.9 drops the input"),
     ("acks below none", "out-of-range", "got -2|expected -1"),
-    ("acks none", "snap-unacked", "got inputs that ack none|expected the tick|the server sends complete snapshots"),
+    ("acks none", "snap-unacked", "got an ack of -1 (none)|expected the tick|the server sends complete snapshots"),
     ("acks the first snapshot only", "snap-ack-old", "got an ack of tick 120, expected one near |the server drops that snapshot"),
     ("acks old snapshots", "snap-ack-old", "got an ack of tick |, expected one near |the server drops that snapshot"),
     ("inputs far ahead", "input-ahead", "got tick |, expected little more than |the player does not move"),

@@ -115,7 +115,11 @@ impl Judge {
         let mut notes = reading.notes.iter();
         let mut has_wrapped = || notes.any(|other| other.code == Code::ChunkCountCut);
         let is_empty = note.code == Code::EmptyNoResend && (reading.sizes.payload == 0 || has_wrapped());
-        let leads = topic.leads() && !is_empty;
+        let is_beside = match reading.detail(note).map(|detail| &detail.fact) {
+            Some(Fact::OutOfTurn(turn)) => !turn.leads(),
+            _ => false,
+        };
+        let leads = topic.leads() && !is_empty && !is_beside;
         if note.code == Code::KeepaliveLate {
             self.is_back(session, by);
         }

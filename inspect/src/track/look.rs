@@ -51,14 +51,7 @@ impl Streams {
             exchanges.look((seen.datagram, packet), &mut stream.connect, found);
         }
         let is_before_slot = stream.is_before_slot(seen);
-        if std::mem::take(&mut stream.accepts_again) && notes {
-            let what = Turn::AcceptAgain;
-            let (code, is_ddnet) = (what.code(), true);
-            found.add(
-                Note { code, at: 0, len: 1 },
-                Fact::OutOfTurn(OutOfTurn { what, is_ddnet }),
-            );
-        }
+        stream.note_accept(notes, found);
         if let Some(refused) = seen.refused_ack {
             stream.note_refused_ack(seen, refused, notes, found);
         }
@@ -176,6 +169,19 @@ impl Stream {
             return false;
         }
         self.awaits_accept && control.is_none()
+    }
+
+    /// Adds a note if the current datagram is another ACCEPT in the session.
+    fn note_accept(&mut self, notes: bool, found: &mut NoteSink<'_>) {
+        if std::mem::take(&mut self.accepts_again) && notes {
+            let (what, is_ddnet) = (Turn::AcceptAgain, true);
+            let note = Note {
+                code: what.code(),
+                at: 0,
+                len: 1,
+            };
+            found.add(note, Fact::OutOfTurn(OutOfTurn { what, is_ddnet }));
+        }
     }
 
     /// Counts the bytes sent to a client address that may be spoofed, and adds a note if they are too many.

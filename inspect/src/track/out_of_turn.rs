@@ -56,6 +56,14 @@ impl Turn {
 }
 
 impl OutOfTurn {
+    /// Returns true if a join may fail because of the message.
+    pub(crate) const fn leads(&self) -> bool {
+        !matches!(
+            self.what,
+            Turn::Input | Turn::InfoAgain | Turn::VersionAfterInfo | Turn::Capabilities
+        )
+    }
+
     /// Writes the received and the expected value, and what the games do.
     pub(super) fn write(&self, f: &mut Values) -> fmt::Result {
         let Self { what, is_ddnet } = self;

@@ -19,6 +19,8 @@ use script::{KILL, READY, Script};
 
 /// Codes of the notes that this module adds.
 const OF_STREAMS: &[Code] = &[
+    Code::BadHandshake,
+    Code::OtherEncoding,
     Code::AckGap,
     Code::AckStuck,
     Code::NotInflated,
