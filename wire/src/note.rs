@@ -205,6 +205,16 @@ codes! {
         "the same map change under a new number while the client loads the map: the client starts over"
     BadHandshake        "bad-handshake"        Error   Datagram [NeedsStream]
         "a handshake packet with a wrong token or size: the answer to it does not fit the client"
+    MapPartWrong        "map-part-wrong"       Error   Payload  [NeedsStream]
+        "a part of the map that does not fit the announced map: the client does not get the whole map"
+    MapDiffers          "map-differs"          Error   Payload  [NeedsStream]
+        "the parts of the map are not the announced map: a client that compares them closes the connection"
+    MapDetailsDiffer    "map-details-differ"   Warning Payload  [NeedsStream]
+        "another map than in map_details: a client of DDNet ignores the details, so it does not check the digest"
+    MapRequestWrong     "map-request-wrong"    Warning Payload  [NeedsStream]
+        "a request for a part of the map that clients of the games do not send at this point"
+    MapReadyEarly       "map-ready-early"      Warning Payload  [NeedsStream]
+        "ready without the whole map that it has requested: the server lets the client go on without the map"
     OutOfTurn           "out-of-turn"          Warning Payload  [NeedsStream]
         "a message of a join at a point where the games ignore it, or never send it"
     WrongVersion        "wrong-version"        Warning Payload  [NeedsStream]

@@ -40,6 +40,8 @@ mod handshake_tests;
 mod known;
 mod live;
 #[cfg(test)]
+mod map_tests;
+#[cfg(test)]
 mod network_tests;
 mod notes;
 pub(crate) mod peers;

@@ -15,6 +15,7 @@ use super::{
     content::ContentFact,
     handshake::HandshakeMistake,
     inflate::NotInflating,
+    map::MapFact,
     out_of_turn::OutOfTurn,
     own::{Repeated, Unrepeated},
     surplus::Amplified,
@@ -247,6 +248,8 @@ pub enum Fact {
     OtherEncoding(OtherEncoding),
     /// The acks or ticks of a series of inputs or snapshots are odd.
     Content(ContentFact),
+    /// A message of a map transfer is wrong.
+    Map(MapFact),
     /// A message of a join is out of turn.
     OutOfTurn(OutOfTurn),
     /// The server info has another token than the requests for it.
@@ -415,6 +418,7 @@ impl Fact {
             Self::OtherId(other) => other.write(f),
             Self::OtherFields(other) => other.write(f),
             Self::OtherEncoding(other) => other.write(f),
+            Self::Map(map) => map.write(f),
             Self::OutOfTurn(turn) => turn.write(f),
             Self::Handshake(mistake) => mistake.write(f),
             Self::InfoToken { got, expected } => {

@@ -32,6 +32,7 @@
 //! | `pace.rs` | silences and late replies |
 //! | `past.rs` | closed sessions |
 //! | `content/` | the acks and ticks of inputs and snapshots |
+//! | `map/` | the transfer of maps |
 //! | `turn.rs`, `out_of_turn.rs` | messages of a join that are out of turn |
 //! | `browser.rs` | the tokens of server browsers |
 //! | `handshake.rs` | the tokens and sizes of handshake packets |
@@ -55,6 +56,7 @@ mod handshake;
 mod inflate;
 mod leg;
 mod look;
+mod map;
 mod needless;
 mod numbers;
 mod out_of_turn;
@@ -85,6 +87,7 @@ pub use detail::{Consequence, Detail, Fact, ForeignPart};
 pub use expected::Expected;
 pub use handshake::HandshakeMistake;
 pub use inflate::NotInflating;
+pub use map::{DetailsDiffer, MapFact};
 pub use out_of_turn::OutOfTurn;
 pub use own::{Repeated, Unrepeated};
 
@@ -98,6 +101,7 @@ use copies::Copies;
 use handshake::TokenExchanges;
 use inflate::Inflation;
 use leg::SentToReceiver;
+use map::Maps;
 use numbers::Numbers;
 use own::SentMessages;
 use pace::Pace;
@@ -156,6 +160,8 @@ struct Stream {
     may_renumber: bool,
     /// The acks and ticks of inputs and snapshots.
     contents: Contents,
+    /// The transfer of maps.
+    maps: Maps,
     /// True until the server is known to have a slot for the client. A DDNet server creates the slot for ACCEPT, and
     /// drops messages that it receives before ACCEPT (DDNet 16.4 and 20.1, network_server.cpp, `Recv` and
     /// `OnPreConnMsg`).
@@ -402,6 +408,7 @@ impl Stream {
     fn gap(&mut self) {
         self.awaits_accept = false;
         self.contents.restart();
+        self.maps.forget();
         self.turns = None;
         for way in self.ways.iter_mut() {
             *way = DirectionState {

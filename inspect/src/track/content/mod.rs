@@ -79,6 +79,10 @@ impl Streams {
         if stream.is_over || stream.is_void {
             return;
         }
+        match notes {
+            true => stream.note_map_transfer(seen, piece, is_first, found),
+            false => stream.maps.forget(),
+        }
         let is_whole = stream.ways.iter().all(|way| way.numbers.is_whole());
         let contents = &mut stream.contents;
         let dir = seen.datagram.dir;
@@ -128,6 +132,7 @@ impl Streams {
     pub(crate) fn content_made(&mut self, session: SessionId, dir: Dir, known: Option<Found<'static>>) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.contents.is_changed |= Message::is_checked(known, dir);
+            stream.maps.on_made(known, dir);
         }
     }
 
@@ -136,6 +141,7 @@ impl Streams {
     pub(crate) fn forget_contents(&mut self) {
         self.sessions.values_mut().for_each(|stream| {
             stream.contents = Contents::default();
+            stream.maps.forget();
             stream.ways.iter_mut().for_each(|way| way.acks.forget_ticks());
         });
     }
@@ -144,6 +150,7 @@ impl Streams {
     pub(crate) fn content_missed(&mut self, session: SessionId) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.contents.restart();
+            stream.maps.forget();
         }
     }
 }

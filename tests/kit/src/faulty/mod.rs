@@ -9,6 +9,7 @@ mod faults;
 mod game;
 mod habit;
 mod live;
+mod map;
 mod server;
 mod through;
 mod world;
@@ -21,6 +22,7 @@ pub use faults::{Act, FAULTS, Fault, Sent};
 pub use game::{Step, message};
 pub use habit::Habit;
 pub use live::{join, serve};
+pub use map::{MAP_FAULTS, MapFault, MapTransfer};
 pub use server::Scripted;
 pub use through::{Through, through};
 

@@ -10,6 +10,8 @@ use crate::{codec::Variant, peer::Role};
 const PART: i32 = 896;
 /// Number of parts of the map, fewer than a server sends at once.
 const PARTS: i32 = 4;
+/// The crc32 of the map.
+const CRC: i32 = 0x3b82_887c;
 /// Number of parts that a server of DDNet sends ahead.
 const WINDOW: i32 = 15;
 
@@ -37,7 +39,7 @@ pub(super) fn map_twice(fault: bool) -> Vec<u8> {
 pub(super) fn map_stuck(fault: bool) -> Vec<u8> {
     let mut talk = Talk::open(Variant::Ddnet);
     talk.info();
-    let change = system(2).text("museum").ints(&[0x1ead_beef, PART * PARTS]);
+    let change = system(2).text("museum").ints(&[CRC, PART * PARTS]);
     talk.send(Role::Server, &[change]);
     let mut server = Server::default();
     for number in 0..2 {
@@ -116,7 +118,5 @@ fn request(number: i32) -> Message {
 fn part(number: i32) -> Message {
     let is_last = i32::from(number == PARTS - 1);
     let bytes = usize::try_from(PART).unwrap_or_default();
-    system(3)
-        .ints(&[is_last, 0x1ead_beef, number, PART])
-        .raw(&vec![0; bytes])
+    system(3).ints(&[is_last, CRC, number, PART]).raw(&vec![0; bytes])
 }

@@ -11,7 +11,7 @@ pub(crate) mod message;
 mod order;
 mod pieces;
 pub(crate) mod snap;
-mod talk;
+pub(crate) mod talk;
 
 /// A piece of the museum.
 #[derive(Clone, Copy, Debug)]

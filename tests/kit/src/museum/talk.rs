@@ -20,7 +20,7 @@ const STEP: u64 = 10_000;
 const CLIENT_VERSION: u128 = 0x8c00_1304_8461_3e47_8787_f672_b383_5bd4;
 
 /// A scripted session, and the datagrams sent so far.
-pub(super) struct Talk {
+pub(crate) struct Talk {
     pub(super) variant: Variant,
     now: u64,
     client: End,
@@ -39,7 +39,7 @@ struct End {
 
 impl Talk {
     /// Opens a session: the handshake.
-    pub(super) fn open(variant: Variant) -> Self {
+    pub(crate) fn open(variant: Variant) -> Self {
         Self::accepted_with(variant, SERVER)
     }
 
@@ -75,7 +75,7 @@ impl Talk {
     }
 
     /// Sends the client's version and info.
-    pub(super) fn info(&mut self) {
+    pub(crate) fn info(&mut self) {
         if self.variant.is_seven() {
             let info = system(1).text("0.7 802f1be60a05665f").text("").int(0x0705);
             return self.send(Role::Client, &[info]);
@@ -89,7 +89,7 @@ impl Talk {
     }
 
     /// Sends everything from the loaded map to the request to enter the game.
-    pub(super) fn enter(&mut self) {
+    pub(crate) fn enter(&mut self) {
         self.ready();
         self.start_info();
         self.begin();
@@ -126,7 +126,7 @@ impl Talk {
     }
 
     /// Sends messages in one datagram that is received.
-    pub(super) fn send(&mut self, from: Role, messages: &[Message]) {
+    pub(crate) fn send(&mut self, from: Role, messages: &[Message]) {
         let last = self.post(from, messages);
         if let Some(seq) = last {
             self.end(other(from)).ack = seq;
@@ -216,7 +216,7 @@ impl Talk {
 
     /// Plays for `count` snapshots: the player walks, and the client acks each. Returns the last snapshot and its
     /// tick.
-    pub(super) fn play(&mut self, from: i32, count: i32) -> (i32, Items) {
+    pub(crate) fn play(&mut self, from: i32, count: i32) -> (i32, Items) {
         let mut base = (-1, Items::new());
         for number in 0..count {
             let tick = from + 2 * number;
@@ -241,7 +241,7 @@ impl Talk {
     }
 
     /// Acks the last messages on both sides, closes the session and returns the recording.
-    pub(super) fn file(mut self) -> Vec<u8> {
+    pub(crate) fn file(mut self) -> Vec<u8> {
         self.keepalive();
         let head = self.head(Role::Client, 0);
         self.datagram(
