@@ -14,7 +14,8 @@ use teetap_wire::{Seq, Side};
 use super::{DOWNLOAD, REQUEST};
 use crate::{ints::ints, joins::flaw::Flaw};
 
-/// Size of each part in 0.6 except the last, in bytes: `1024 - 128` in server.cpp of each release.
+/// Usual size of each part in 0.6 except the last, in bytes: `1024 - 128` in server.cpp, 895 in the newest DDNet. The
+/// size of the first part counts.
 const PART: i64 = 896;
 
 /// Maximum number of tracked parts that were requested out of order, and of parts that were sent out of order.
@@ -206,6 +207,10 @@ impl Download {
         if size <= 0 {
             return Err(Flaw::Empty { got });
         }
+        if got == 0 && !is_last && size < self.size {
+            (self.part, self.parts) = (size, (self.size + size - 1) / size);
+        }
+        let parts = self.parts;
         match (is_last, got + 1 == parts) {
             (false, true) => return Err(Flaw::NotLast { got }),
             (true, false) => return Err(Flaw::EarlyLast { got, parts }),
