@@ -31,6 +31,7 @@ type Row = (
 #[rustfmt::skip]
 const SERVERS: &[Row] = &[
     (Habit::EarlyReady, "out-of-turn", Some("it before ready"), Some("it as the answer to ready"), "a client of"),
+    (Habit::EarlyReadyToEnter, "out-of-turn", Some("it before cl_start_info"), Some("it as the answer to cl_start_info"), "a client of the games answers with enter_game"),
     (Habit::EarlySnapshots, "out-of-turn", Some("it before enter_game"), Some("none before enter_game"), "servers of the games send none before"),
     (Habit::AllSizes, "snap-", None, None, "each item is sent with its size, also the types whose size both sides agreed on"),
     (Habit::NoThird, "unexpected-bytes", None, None, "the third int, 0, is missing"),

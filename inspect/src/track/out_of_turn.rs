@@ -27,6 +27,8 @@ pub(super) enum Turn {
     EnterGame(&'static str),
     /// A `con_ready` before `ready`.
     ConReady,
+    /// A `sv_ready_to_enter` before any start info.
+    ReadyToEnter,
     /// A snapshot before `enter_game`.
     Snapshot,
     /// Another ACCEPT in the session.
@@ -74,6 +76,7 @@ impl OutOfTurn {
             Turn::EnterGame("ready") => ("it before ready", "it as the answer to sv_ready_to_enter"),
             Turn::EnterGame(_) => ("it before cl_start_info", "it as the answer to sv_ready_to_enter"),
             Turn::ConReady => ("it before ready", "it as the answer to ready"),
+            Turn::ReadyToEnter => ("it before cl_start_info", "it as the answer to cl_start_info"),
             Turn::Snapshot => ("it before enter_game", "none before enter_game"),
             Turn::AcceptAgain => ("it in the session", "it only as the answer to connect_accept"),
             Turn::InfoAgain => ("a second one", "one for each session"),
@@ -93,6 +96,9 @@ impl OutOfTurn {
             (Turn::Ready, true) => "a server of DDNet sends con_ready, but waits for another ready",
             (Turn::ConReady, true) => "a client of DDNet ignores it until the map is loaded",
             (Turn::ConReady, false) => "a client of Teeworlds begins without the map",
+            (Turn::ReadyToEnter, _) => {
+                "a client of the games answers with enter_game, which servers of the games ignore before cl_start_info"
+            }
             (Turn::Snapshot, true) => {
                 "servers of the games send none before; a client of DDNet ignores them until the map is loaded"
             }

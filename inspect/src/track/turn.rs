@@ -49,6 +49,8 @@ pub(super) struct JoinTurns {
     has_start_info: bool,
     /// True once the client has sent a readable start info for this map.
     has_sent_start_info: bool,
+    /// True once the client has sent any start info, for any map.
+    has_tried_start_info: bool,
     /// True once the client has sent a `ready`, for any map.
     has_sent_ready: bool,
     /// True once the client has sent `enter_game`, for any map.
@@ -63,8 +65,9 @@ impl Stream {
         let Some(turns) = &mut self.turns else { return };
         let dir = seen.datagram.dir;
         let Some(known) = piece.known else {
-            // An unknown message may be a `ready` of another form.
+            // An unknown message may be a `ready` or a start info of another form.
             turns.has_sent_ready |= dir == Dir::C2s;
+            turns.has_tried_start_info |= dir == Dir::C2s;
             return;
         };
         let name = &*known.def.name;
@@ -137,6 +140,7 @@ impl JoinTurns {
         }
         let is_first_map = !self.has_changed_map;
         let is_outside = is_first_map && self.has_info && !self.has_asked;
+        self.has_tried_start_info |= name == "cl_start_info";
         match name {
             "input" => is_outside.then_some(Turn::Input),
             "cl_start_info" if !self.is_ready => is_first_map.then_some(Turn::StartInfo),
@@ -180,6 +184,12 @@ impl JoinTurns {
             }
             // A server that is more lenient than the games.
             "sv_ready_to_enter" => self.has_start_info = true,
+            "sv_ready_to_enter" => {
+                // The client answers with enter_game, whatever it has sent before.
+                let is_early =
+                    !std::mem::replace(&mut self.has_start_info, true) && !self.has_tried_start_info;
+                return (is_early && !self.has_changed_map).then_some(Turn::ReadyToEnter);
+            }
             "rcon_auth_status" => self.is_authed = varint::decode(body).is_some_and(|int| int.value != 0),
             "rcon_auth_on" => self.is_authed = true,
             "rcon_auth_off" => self.is_authed = false,
