@@ -68,7 +68,7 @@ mod tests {
             cause: None,
             is_by_loss: false,
             parts: None,
-            is_of_client: false,
+            blamed: None,
         })
     }
 

@@ -22,7 +22,7 @@ pub(in crate::torture) fn join(begin: u64, end: u64, outcome: JoinOutcome, ended
         note: None,
         cause: None,
         parts: None,
-        is_of_client: false,
+        blamed: None,
     })
 }
 

@@ -46,8 +46,8 @@ pub struct Join {
     pub cause: Option<String>,
     /// Final progress of the map download: `the client has 2 of 3 parts of the map`. `None` if no download was running.
     pub parts: Option<String>,
-    /// True if `cause` is a mistake of the client, even if the awaited message is the server's.
-    pub is_of_client: bool,
+    /// The side whose mistake `cause` is, even if the awaited message is the other side's; `None` if unknown.
+    pub blamed: Option<Side>,
 }
 
 /// How far a join progressed.

@@ -4,7 +4,7 @@ use std::{borrow::Cow, time::Duration};
 
 use teetap_proxy::session::{Event, Notice, OpensNothing, SessionId};
 use teetap_wire::{
-    Severity, Side, printable,
+    Code, Severity, Side, printable,
     receiver::{Refusal, Rejection},
 };
 
@@ -87,11 +87,15 @@ impl Judge {
                 rejection,
                 Some(Rejection::WrongVersion | Rejection::WrongPassword)
             );
-            let is_of_client = is_rejected || join.is_of_client;
+            let blamed = if is_rejected {
+                Some(Side::Client)
+            } else {
+                join.blamed
+            };
             // If the receiver ignores the message, its sender is at fault even if nothing was acked.
             let acked = join.acked.filter(|_| join.misstep.is_none());
             let awaited = join.awaited.map(|(_, side)| cause(side, acked));
-            let awaited = if is_of_client { Some(Side::Client) } else { awaited };
+            let awaited = blamed.or(awaited);
             // A full server is no fault of a peer.
             let is_full = matches!(
                 rejection,
@@ -151,6 +155,7 @@ impl Judge {
             Some(found),
             Notice::LoginStalled {
                 from,
+                waits_for,
                 acked,
                 kept,
                 in_vain,
@@ -164,8 +169,21 @@ impl Judge {
                 PossibleCause::Any
             };
             let acked = acked.filter(|_| !in_vain);
-            self.joins(found, Some(Culprit::from(cause(*from, acked))), led_by);
+            let is_of_map = &**waits_for == "ready" && self.has_sent_wrong_map(event.session);
+            let by = match is_of_map {
+                true => Culprit::Server,
+                false => Culprit::from(cause(*from, acked)),
+            };
+            self.joins(found, Some(by), led_by);
         }
+    }
+
+    /// Returns true if the server has sent a map that no client can load.
+    fn has_sent_wrong_map(&mut self, session: Option<SessionId>) -> bool {
+        [Code::MapPartWrong, Code::MapDiffers].into_iter().any(|code| {
+            let known = self.entries.known(session, Topic::Note(code), Culprit::Server);
+            known.is_some()
+        })
     }
 
     /// Adds notices about limits of the proxy that were suppressed and reported only as a count. Only sessions with an

@@ -92,6 +92,8 @@ impl JoinProgress {
     pub(super) fn cause_of(&self, at: Time, name: &str) -> Option<String> {
         let anew = "the client has restarted the map download with part 0";
         let anew = (self.is_anew() && [DOWNLOAD, REQUEST].contains(&name)).then(|| anew.to_owned());
+        let fault = self.map.fault.filter(|_| name == "ready");
+        let fault = fault.map(|fault| fault.text().to_owned());
         let lost = self
             .causes
             .lost
@@ -100,6 +102,7 @@ impl JoinProgress {
         self.causes
             .known
             .clone()
+            .or(fault)
             .or(anew)
             .or(lost)
             .or_else(|| self.late(at))

@@ -15,6 +15,8 @@ use teetap_proxy::session::{Datagram, Notice, Origin, SessionId, Time};
 use teetap_wire::{
     Dir, Proto, Seq, Side,
     receiver::{JoinKind, JoinStep, Release, Stage},
+    Code, Dir, Proto, Seq, Side,
+    receiver::{JoinKind, JoinStep, Stage},
 };
 
 use super::{
@@ -86,6 +88,38 @@ struct Map {
     download: Option<Download>,
     /// Sequence number of the last `map_change`.
     seq: Option<Seq>,
+    /// The mistake of the server because of which the client cannot load the last announced map; `None` if there is
+    /// none.
+    fault: Option<MapFault>,
+}
+
+/// A mistake of the server because of which a client cannot load the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MapFault {
+    /// `map_change` has a value outside its range, such as a size of 0.
+    OutOfRange,
+    /// A part of the map does not fit the announced map.
+    Part,
+    /// The parts of the map are not the announced map.
+    Differs,
+}
+
+impl MapFault {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::OutOfRange => "map_change has a value that clients refuse",
+            Self::Part => "a part of the map does not fit the announced map",
+            Self::Differs => "the server has sent another map than it has announced",
+        }
+    }
+
+    const fn code(self) -> Code {
+        match self {
+            Self::OutOfRange => Code::OutOfRange,
+            Self::Part => Code::MapPartWrong,
+            Self::Differs => Code::MapDiffers,
+        }
+    }
 }
 
 impl JoinProgress {
@@ -324,9 +358,14 @@ impl JoinProgress {
         let data = reading.data(message);
         if name == "map_change" && self.map.seq != message.transport.seq {
             self.map.seq = message.transport.seq;
+            let has_bad_value = message.notes.iter().any(|note| note.code == Code::OutOfRange);
+            self.map.fault = has_bad_value.then_some(MapFault::OutOfRange);
             self.map.download =
                 Download::from_map_change(matches!(self.kind, JoinKind::Seven | JoinKind::DdnetSeven), data);
         }
+        let faults = [MapFault::Part, MapFault::Differs];
+        let is_noted = |fault: &MapFault| message.notes.iter().any(|note| note.code == fault.code());
+        self.map.fault = faults.into_iter().find(is_noted).or(self.map.fault);
         if !self.is_of_download(name) {
             return true;
         }
@@ -373,8 +412,17 @@ impl JoinProgress {
             (false, true) => JoinOutcome::NeverEntered,
             (false, false) => JoinOutcome::NeverOnline,
         };
+        let fault = self
+            .map
+            .fault
+            .filter(|fault| cause.as_deref() == Some(fault.text()));
         let is_of_client =
             awaited.is_some_and(|(name, _)| cause.is_some() && cause == self.causes.ack_of_connect(name));
+        let blamed = match fault {
+            Some(_) => Some(Side::Server),
+            None => is_of_client.then_some(Side::Client),
+        };
+        let note = note.or(fault.map(MapFault::code));
         Join {
             session: self.session,
             kind: self.kind,
@@ -392,7 +440,7 @@ impl JoinProgress {
             note,
             cause,
             parts,
-            is_of_client,
+            blamed,
             steps: self.passed,
         }
     }
