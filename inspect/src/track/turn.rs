@@ -182,8 +182,6 @@ impl JoinTurns {
                 let is_late = self.has_map && !self.has_changed_map && !self.is_ready;
                 return is_late.then_some(Turn::Capabilities);
             }
-            // A server that is more lenient than the games.
-            "sv_ready_to_enter" => self.has_start_info = true,
             "sv_ready_to_enter" => {
                 // The client answers with enter_game, whatever it has sent before.
                 let is_early =

@@ -13,10 +13,8 @@ use std::time::Duration;
 
 use teetap_proxy::session::{Datagram, Notice, Origin, SessionId, Time};
 use teetap_wire::{
-    Dir, Proto, Seq, Side,
-    receiver::{JoinKind, JoinStep, Release, Stage},
     Code, Dir, Proto, Seq, Side,
-    receiver::{JoinKind, JoinStep, Stage},
+    receiver::{JoinKind, JoinStep, Release, Stage},
 };
 
 use super::{
