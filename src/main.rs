@@ -1,4 +1,8 @@
-//! The `teetap` binary: command line, output, signals.
+#![doc = include_str!("../README.md")]
+//!
+//! # The binary
+//!
+//! Command line, output, signals.
 //!
 //! Law: the crates below contain the protocol; this crate configures, starts, prints and ends runs.
 

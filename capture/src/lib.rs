@@ -1,4 +1,4 @@
-//! Writes recordings as captures that other programs can read, and reads captures by any program.
+#![doc = include_str!("../README.md")]
 //!
 //! # Written
 //!

@@ -1,4 +1,4 @@
-//! Tests of clients through a proxy in process: commands that are run, the torture matrix, shrinking, and reports.
+#![doc = include_str!("../README.md")]
 //!
 //! | module | contents |
 //! |---|---|

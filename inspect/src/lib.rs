@@ -1,4 +1,4 @@
-//! Makes events readable: decoded messages, filters, lines of text, JSON lines, `explain`.
+#![doc = include_str!("../README.md")]
 //!
 //! ```text
 //! event ── decoder, select ──> reading ──> lines ──> row (text), jsonl, lists

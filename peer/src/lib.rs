@@ -1,32 +1,4 @@
-//! Clients and servers of the Teeworlds and DDNet network protocol, driven by scripts. A client joins, plays and
-//! chats by itself, a server accepts every variant on one socket, and each step of a join can be held back, left out
-//! or replaced.
-//!
-//! ```
-//! use std::{net::SocketAddr, time::Duration};
-//! use teetap_peer::{Client, ClientConfig, Server, ServerConfig, Variant, token};
-//!
-//! let address = SocketAddr::from(([127, 0, 0, 1], 8303));
-//! let mut server = Server::new(ServerConfig::new(1));
-//! let mut client = Client::new(ClientConfig::new(Variant::V7, token(2, "nameless"), "nameless tee"));
-//! let mut now = Duration::ZERO;
-//! while !client.has_joined() {
-//!     client.tick(now);
-//!     while let Some(datagram) = client.poll_transmit() {
-//!         server.handle(now, address, &datagram);
-//!     }
-//!     server.tick(now);
-//!     while let Some((_, datagram)) = server.poll_transmit() {
-//!         client.handle(now, &datagram);
-//!     }
-//!     // The loss of a datagram, a proxy, or a socket would be here.
-//!     now = client.deadline().into_iter().chain(server.deadline()).min().unwrap_or(now).max(now);
-//!     assert!(now < Duration::from_secs(5), "{:?}", client.poll_event());
-//! }
-//! assert_eq!(server.clients().next().map(|client| client.name), Some("nameless tee".to_owned()));
-//! client.say(now, "hello")?;
-//! # Ok::<(), teetap_peer::SendError>(())
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! Law: contains no socket, no clock and no randomness. Time, tokens and secrets are inputs, so equal inputs give
 //! equal datagrams. The caller passes datagrams to `handle`, calls `tick` at the time that `deadline` returns, and

@@ -1,4 +1,4 @@
-//! The session core of teetap, and the code that drives it.
+#![doc = include_str!("../README.md")]
 //!
 //! The crate has two halves:
 //!

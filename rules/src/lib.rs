@@ -1,4 +1,4 @@
-//! The rule engine: a language for conditions on messages, and the verdicts that the session core carries out.
+#![doc = include_str!("../README.md")]
 //!
 //! Law: pure. A [`Filter`] decides whether a message matches an expression; a [`Decide`] sees one message and returns a
 //! [`Verdict`]. Neither has a socket, a clock or a source of randomness. The session core carries a verdict out

@@ -1,4 +1,4 @@
-//! The terminal UI.
+#![doc = include_str!("../README.md")]
 //!
 //! ```text
 //! keys ── keymap ──> Action ── update ──> App ── view ──> frame

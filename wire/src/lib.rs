@@ -1,4 +1,4 @@
-//! Decodes and encodes the network protocol of Teeworlds and DDNet.
+#![doc = include_str!("../README.md")]
 //!
 //! Law: all results depend only on the inputs. This crate uses no clock, socket, file or source of randomness. Input
 //! from peers never makes it panic, and never makes it allocate more memory than the size of a datagram, or than the
