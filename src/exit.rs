@@ -68,7 +68,9 @@ impl Failure {
         match error {
             RunError::Rules(error) => Self::rules(&error),
             RunError::Recording(error) => Self::recording(error),
-            RunError::Start(StartError::Log(LogError::Exists { .. })) => Self::usage(error),
+            RunError::Start(StartError::NoClientAddresses(_) | StartError::Log(LogError::Exists { .. })) => {
+                Self::usage(error)
+            }
             RunError::Start(_) | RunError::Entropy(_) => Self::network(error),
         }
     }

@@ -31,6 +31,7 @@ use crate::{
 pub struct Builder {
     server: SocketAddr,
     listen: Listen,
+    client_addresses: bool,
     clock: Option<Clock>,
     traffic: Traffic,
     events: Watching,
@@ -98,6 +99,7 @@ impl Builder {
         Self {
             server,
             listen: Listen::At((Ipv4Addr::LOCALHOST, 0).into()),
+            client_addresses: false,
             clock: None,
             traffic: Traffic {
                 registry,
@@ -134,6 +136,13 @@ impl Builder {
     #[must_use]
     pub fn listen(mut self, address: impl Into<Listen>) -> Self {
         self.listen = address.into();
+        self
+    }
+
+    /// Gives each session a local address of its own, 127.x.y.z, towards a server on the loopback interface.
+    #[must_use]
+    pub const fn client_addresses(mut self, has_own: bool) -> Self {
+        self.client_addresses = has_own;
         self
     }
 
@@ -305,6 +314,7 @@ impl Builder {
         let Self {
             server,
             listen,
+            client_addresses,
             clock,
             traffic,
             events,
@@ -352,6 +362,7 @@ impl Builder {
         let settings = Settings {
             target: server,
             listen,
+            client_addresses,
             config,
             bus,
             stage: decoder,

@@ -36,6 +36,14 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "TEETAP_ALLOW_REMOTE", value_parser = BoolishValueParser::new(), hide_env_values = true)]
     allow_remote: bool,
 
+    /// Give each client an address of its own, 127.x.y.z, before a server on this machine
+    ///
+    /// Without it the server sees all clients at one address: it lets in four (sv_max_clients_per_ip), and cannot ban one alone.
+    /// The addresses begin at 127.32.111.1 if teetap listens on port 8303. A client that connects again from another port gets
+    /// another address. The server must be at 127.0.0.1 or another 127.x.y.z.
+    #[arg(long, env = "TEETAP_CLIENT_ADDRESSES", value_parser = BoolishValueParser::new(), hide_env_values = true)]
+    pub(crate) client_addresses: bool,
+
     /// Set the seed of random decisions [default: a new one for each run]
     ///
     /// Shown at the start, at the end and in recordings. The same seed and rules make the same decisions about the same

@@ -106,6 +106,7 @@ impl Setup {
             .proto(proto)
             .seed(seed)
             .heal(options.heal)
+            .client_addresses(options.client_addresses)
             .clock(clock)
             .bus(bus)
             .events(events)

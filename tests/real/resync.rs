@@ -60,6 +60,7 @@ fn a_resync(game: Game, client: Client) -> Result<()> {
     let proxy = Proxy::start(Settings {
         target: server.addr(),
         listen: Listen::At("127.0.0.1:0".parse()?),
+        client_addresses: false,
         config: Config {
             seed: 0,
             secret: [7; 16],

@@ -23,6 +23,7 @@ use tokio::{
 
 use super::{
     bus::Publisher,
+    client_addresses::ClientAddresses,
     clock::Clock,
     input_log::Recorder,
     journal::JournalWriter,
@@ -114,11 +115,15 @@ impl Descriptors {
     ///
     /// # Errors
     /// If the system has no descriptors left.
-    pub(super) fn new(listen: UdpSocket, target: SocketAddr) -> io::Result<Self> {
+    pub(super) fn new(
+        listen: UdpSocket,
+        target: SocketAddr,
+        addresses: Option<ClientAddresses>,
+    ) -> io::Result<Self> {
         let (readiness, timer) = (Arc::new(Readiness::new()?), Timer::new()?);
         readiness.add(Source::Timer, &timer)?;
         Ok(Self {
-            sockets: Sockets::new(listen, target, Arc::clone(&readiness))?,
+            sockets: Sockets::new(listen, target, addresses, Arc::clone(&readiness))?,
             readiness,
             timer,
         })

@@ -57,6 +57,13 @@ pub enum StartError {
         /// The listen address.
         listen: SocketAddr,
     },
+    /// The server is not at an IPv4 address of the loopback interface, so sessions cannot have addresses of their
+    /// own.
+    #[error(
+        "cannot give each client an address of its own: that needs a server at 127.0.0.1 or another 127.x.y.z, not {ip}; leave out --client-addresses",
+        ip = .0.ip()
+    )]
+    NoClientAddresses(SocketAddr),
     /// The input log or the journal cannot be created.
     #[error(transparent)]
     Log(#[from] LogError),

@@ -6,6 +6,7 @@
 //! own. Watchers subscribe to the [`Bus`] and may be slow: the data thread never waits for them.
 
 mod bus;
+mod client_addresses;
 mod clock;
 mod driver;
 mod drops;

@@ -11,6 +11,7 @@ use std::{
 };
 
 use super::{
+    client_addresses::ClientAddresses,
     listen,
     outbox::{Outbox, Sent},
     readiness::{Readiness, Source, Which},
@@ -53,6 +54,8 @@ struct QueuedSocket {
 #[derive(Debug)]
 pub(super) struct Sockets {
     target: SocketAddr,
+    /// Local addresses of the upstream sockets; `None` if the system chooses.
+    addresses: Option<ClientAddresses>,
     readiness: Arc<Readiness>,
     /// The first listen socket; `listen_ipv6` is true if all listen sockets use IPv6.
     listen: QueuedSocket,
@@ -71,10 +74,16 @@ impl Sockets {
     ///
     /// # Errors
     /// If the socket cannot be watched.
-    pub(super) fn new(listen: UdpSocket, target: SocketAddr, readiness: Arc<Readiness>) -> io::Result<Self> {
+    pub(super) fn new(
+        listen: UdpSocket,
+        target: SocketAddr,
+        addresses: Option<ClientAddresses>,
+        readiness: Arc<Readiness>,
+    ) -> io::Result<Self> {
         readiness.add(Source::Socket(Which::Listen(ListenerId::FIRST)), &listen)?;
         Ok(Self {
             target,
+            addresses,
             readiness,
             listen_ipv6: listen.local_addr().is_ok_and(|addr| addr.is_ipv6()),
             listen: QueuedSocket::new(listen),
@@ -201,7 +210,12 @@ impl Sockets {
 
     fn open(&mut self, id: UpstreamId, port: u16) {
         let source = Source::Socket(Which::Upstream(id));
-        let opened = udp::connect(self.server(port)).and_then(|socket| {
+        let server = self.server(port);
+        let socket = match self.addresses {
+            Some(addresses) => udp::connect_from(addresses.of(id), server),
+            None => udp::connect(server),
+        };
+        let opened = socket.and_then(|socket| {
             self.readiness.add(source, &socket)?;
             Ok((socket.local_addr()?, socket))
         });

@@ -14,7 +14,7 @@ fn socket() -> UdpSocket {
 
 /// Returns the sockets of a proxy for `server`, without an upstream socket.
 fn sockets(server: SocketAddr) -> Sockets {
-    Sockets::new(socket(), server, Arc::new(Readiness::new().unwrap())).unwrap()
+    Sockets::new(socket(), server, None, Arc::new(Readiness::new().unwrap())).unwrap()
 }
 
 /// Carries out outputs, which cause no events.
@@ -159,4 +159,31 @@ async fn the_datagrams_of_each_listener_and_upstream_are_their_own() {
     assert_eq!(received(&client), ("of the second".to_owned(), second));
     assert!(first != second, "each listener has a port of its own");
     assert!(sockets.is_idle(), "nothing waits");
+}
+
+#[test]
+fn each_upstream_socket_has_an_address_of_its_own() {
+    let server = socket();
+    let target = server.local_addr().unwrap();
+    let addresses = Some(ClientAddresses::new(8303, target).unwrap());
+    let readiness = Arc::new(Readiness::new().unwrap());
+    let mut sockets = Sockets::new(socket(), target, addresses, readiness).unwrap();
+    let port = target.port();
+    let opened = [1, 2].map(|id| Output::OpenUpstream {
+        upstream: UpstreamId(id),
+        port,
+    });
+    let sent = [(1, b"a"), (2, b"b")].map(|(id, bytes)| Output::ToServer {
+        upstream: UpstreamId(id),
+        bytes,
+    });
+    carry_out(&mut sockets, opened.into_iter().chain(sent));
+    for (bytes, ip) in [(b'a', "127.32.111.1"), (b'b', "127.32.111.2")] {
+        let mut buffer = [0; 2];
+        let (len, from) = server.recv_from(&mut buffer).unwrap();
+        assert_eq!(
+            (&buffer[..len], from.ip().to_string().as_str()),
+            (&[bytes][..], ip)
+        );
+    }
 }

@@ -19,6 +19,7 @@ use tokio::{
 
 use super::{
     bus::{Bus, Stage},
+    client_addresses::ClientAddresses,
     clock::Clock,
     driver::{self, Descriptors, DriverParts, Ended, ProxyState, Reply, Request},
     input_log, journal,
@@ -38,6 +39,8 @@ pub struct Settings<S: Stage> {
     pub target: SocketAddr,
     /// The listen address, to which clients connect.
     pub listen: Listen,
+    /// True if each session gets a local address of its own, 127.x.y.z, towards a server on the loopback interface.
+    pub client_addresses: bool,
     /// The configuration of the core.
     pub config: Config,
     /// The bus on which events are published. A watcher that subscribes before the start misses none.
@@ -69,6 +72,7 @@ impl Proxy {
         let Settings {
             target,
             listen,
+            client_addresses,
             config,
             bus,
             stage,
@@ -80,6 +84,8 @@ impl Proxy {
         } = settings;
         let socket = listen.open(target)?;
         let addr = socket.local_addr()?;
+        let addresses = client_addresses.then(|| ClientAddresses::new(addr.port(), target));
+        let addresses = addresses.transpose()?;
         // After the socket, so that no file is created if the address is in use. Before the runtime, which
         // cannot be dropped in the context in which the demo calls this.
         let log = input_log.map(|log| {
@@ -100,7 +106,7 @@ impl Proxy {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let lines = {
             let _inside = runtime.enter();
-            Descriptors::new(socket, target)?
+            Descriptors::new(socket, target, addresses)?
         };
         let (request_sender, requests) = mpsc::channel(REQUESTS);
         let (stop_sender, stop) = watch::channel(None);

@@ -37,6 +37,7 @@ fn start_with<S: Stage>(target: SocketAddr, bus: &Bus<S::Made>, stage: S) -> Run
     Proxy::start(Settings {
         target,
         listen: Listen::At("127.0.0.1:0".parse().unwrap()),
+        client_addresses: false,
         config: Config {
             seed: 0,
             secret: [7; 16],

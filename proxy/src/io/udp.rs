@@ -34,19 +34,27 @@ pub(super) fn bind(addr: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// Returns a socket on a new port, connected to `target`. Such a socket is cheaper to send on, reports ICMP
-/// errors, and receives only from that address.
+/// Returns a socket on a new port of any local address, connected to `target`.
 ///
 /// # Errors
-/// Returns the error of the operating system: no descriptor, no port, no route.
+/// See [`connect_from`].
 pub(super) fn connect(target: SocketAddr) -> io::Result<UdpSocket> {
-    let socket = open(target)?;
     let any: IpAddr = if target.is_ipv4() {
         Ipv4Addr::UNSPECIFIED.into()
     } else {
         Ipv6Addr::UNSPECIFIED.into()
     };
-    socket.bind(&SocketAddr::new(any, 0).into())?;
+    connect_from(any, target)
+}
+
+/// Returns a socket on a new port of `local`, connected to `target`. Such a socket is cheaper to send on, reports
+/// ICMP errors, and receives only from that address.
+///
+/// # Errors
+/// Returns the error of the operating system: no descriptor, no port, no route.
+pub(super) fn connect_from(local: IpAddr, target: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = open(target)?;
+    socket.bind(&SocketAddr::new(local, 0).into())?;
     socket.connect(&target.into())?;
     Ok(socket.into())
 }

@@ -39,7 +39,8 @@ pub(super) fn prepare(
         .definitions(registry)
         .proto(proto)
         .seed(seed(options))
-        .heal(own.heal);
+        .heal(own.heal)
+        .client_addresses(own.client_addresses);
     if let Some(rules) = Rules::read(&own.rules.texts(), &own.rules.files, registry)? {
         let (program, _warnings) = rules.compile()?;
         builder = builder.program(rules, Some(program));
