@@ -8,7 +8,6 @@
 
 mod command_line;
 mod config;
-mod dependencies;
 mod diff;
 mod docs;
 mod explain;
