@@ -3,6 +3,7 @@
 #![expect(clippy::indexing_slicing, reason = "a field that a JSON value lacks is null")]
 
 mod commands;
+mod languages;
 mod life;
 mod load;
 mod page;
