@@ -8,7 +8,7 @@
 //! and the sockets that it opened and closed; bytes are hex. The last line is an [`End`].
 //!
 //! ```text
-//! {"input_log":7,"version":"0.1.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}
+//! {"input_log":7,"version":"0.2.0","config":{..},"seed":7,"target":"127.0.0.1:8303",..}
 //! {"t":2168,"in":{"from_client":{"listener":0,"addr":"127.0.0.1:5000","bytes":"10.."}},"out":[{"open":{"upstream":1,"port":8303}},{"to_server":{"upstream":1,"bytes":"10.."}}]}
 //! {"t":9001,"in":"timeout","out":[]}
 //! {"end":{"reason":"complete","inputs":2}}

@@ -8,7 +8,7 @@
 //! a client that entered the game.
 //!
 //! ```text
-//! {"journal":1,"version":"0.1.0","seed":7,"rules":"slow: delay 80ms..120ms when input\nlink s2c loss 5%\n"}
+//! {"journal":1,"version":"0.2.0","seed":7,"rules":"slow: delay 80ms..120ms when input\nlink s2c loss 5%\n"}
 //! {"t":1.204,"session":1,"dir":"c2s","rule":"slow","message":"input","ordinal":61,"action":"delay 80ms..120ms","delay_us":[93123]}
 //! {"t":1.209,"session":1,"dir":"s2c","link":"link s2c loss 5%","datagram":80,"action":"lose","lost":"loss"}
 //! {"t":2.310,"session":1,"entered_us":1204118}
