@@ -2,8 +2,9 @@
 
 use crate::{refused, run};
 
-pub(crate) const OPTIONS: [&str; 29] = [
+pub(crate) const OPTIONS: [&str; 30] = [
     "HEAL",
+    "CLIENT_ADDRESSES",
     "LISTEN",
     "ALLOW_REMOTE",
     "SEED",
@@ -83,7 +84,7 @@ fn help_names_options_sub_commands_and_exit_codes() {
 
 #[test]
 fn bad_input_is_refused_in_one_line_before_anything_starts() {
-    let cases: [(&[&str], i32, &str); 24] = [
+    let cases: [(&[&str], i32, &str); 25] = [
         (&["run"], 2, "HOST[:PORT]"),
         (&[""], 2, "empty"),
         (&["host:0"], 2, "expected 1-65535"),
@@ -109,6 +110,11 @@ fn bad_input_is_refused_in_one_line_before_anything_starts() {
         (&["gerp"], 3, "did you mean the command 'grep'"),
         (&["nosuch.invalid"], 3, "cannot resolve 'nosuch.invalid'"),
         (&["127.0.0.1:8303", "-l", "127.0.0.1:8303"], 3, "send to itself"),
+        (
+            &["[::1]:9", "-l", ":0", "--client-addresses"],
+            2,
+            "needs a server at 127.0.0.1 or another 127.x.y.z, not ::1",
+        ),
     ];
     for (args, code, fragment) in cases {
         refused(args, code, fragment);

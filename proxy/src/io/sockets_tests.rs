@@ -161,8 +161,8 @@ async fn the_datagrams_of_each_listener_and_upstream_are_their_own() {
     assert!(sockets.is_idle(), "nothing waits");
 }
 
-#[test]
-fn each_upstream_socket_has_an_address_of_its_own() {
+#[tokio::test]
+async fn each_upstream_socket_has_an_address_of_its_own() {
     let server = socket();
     let target = server.local_addr().unwrap();
     let addresses = Some(ClientAddresses::new(8303, target).unwrap());
