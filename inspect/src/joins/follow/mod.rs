@@ -363,7 +363,8 @@ impl JoinProgress {
         }
         let faults = [MapFault::Part, MapFault::Differs];
         let is_noted = |fault: &MapFault| message.notes.iter().any(|note| note.code == fault.code());
-        self.map.fault = faults.into_iter().find(is_noted).or(self.map.fault);
+        let fault = faults.into_iter().find(is_noted);
+        self.map.fault = fault.or(self.map.fault);
         if !self.is_of_download(name) {
             return true;
         }
@@ -377,6 +378,12 @@ impl JoinProgress {
         };
         match counted {
             Ok(()) => {
+                // The right part may follow a wrong one, which the client has ignored.
+                let is_mended = fault.is_none() && name == DOWNLOAD;
+                self.map.fault = self
+                    .map
+                    .fault
+                    .filter(|fault| !is_mended || *fault != MapFault::Part);
                 self.causes.counted(name);
                 true
             }

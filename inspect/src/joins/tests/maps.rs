@@ -6,7 +6,8 @@ use super::*;
 
 /// Size of a map with three parts in 0.6, in bytes.
 const SIZE: i32 = 2000;
-const CRC: i32 = 0x7654_3210;
+/// The crc32 of the map, whose bytes are all `aa`.
+const CRC: i32 = 0x8c23_68f6_u32.cast_signed();
 
 /// A message of a download.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +157,7 @@ const NUMBERED: &[(&[MapMessage], &str, &str)] = &[
     (
         &[Ask(0), Foreign(0)],
         OF_SERVER,
-        "map_data has the map crc 76543211, expected 76543210 as in map_change",
+        "map_data has the map crc 8c2368f7, expected 8c2368f6 as in map_change",
     ),
     (
         &[Ask(0), Part(0, true, 896)],
