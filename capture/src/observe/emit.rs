@@ -214,8 +214,12 @@ impl Observer {
             event.notes.push(note);
         }
         let session = self.open(id, emission, &role);
-        // The reply of a server to a token request is not a request.
-        let is_request = sender == Side::Client && role.is_token && session.is_none();
+        // A reply to a recorded token request is not a request.
+        let is_reply = sender == Side::Server
+            && self
+                .emitted(id)
+                .is_some_and(|emitted| emitted.tracker.known_token(dir).is_some());
+        let is_request = role.is_token && session.is_none() && !is_reply;
         if is_request || role.requests.is_some() {
             self.emit_malformed(id, seen);
         }
