@@ -132,10 +132,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             keep_text: text,
         } => command::scrub(quiet, &definitions, &file, &output, Keep { unknown, text }),
         Command::Shrink { options } => command::shrink(&options),
-        Command::Messages { form: true, .. } => command::form(),
-        Command::Messages {
-            definitions, name, ..
-        } => command::messages(&definitions, name.as_deref()),
+        Command::Messages(options) => command::messages(&options),
         Command::Museum(options) => command::museum(&options),
         Command::Explain { options, words } => command::explain(&options, &words),
         Command::Check {

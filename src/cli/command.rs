@@ -8,8 +8,9 @@ use teetap_inspect::control;
 use teetap_proxy::io::Target;
 
 use super::{
-    Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, MuseumOptions, ProxyOptions,
-    Quiet, Range, ReportOptions, RunOptions, ScreenOptions, Search, Show, ShrinkOptions, TortureOptions,
+    Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, MessagesOptions,
+    MuseumOptions, ProxyOptions, Quiet, Range, ReportOptions, RunOptions, ScreenOptions, Search, Show,
+    ShrinkOptions, TortureOptions,
 };
 
 /// Sub-commands.
@@ -130,18 +131,7 @@ pub(crate) enum Command {
         keep_text: bool,
     },
     /// List all known messages and snapshot objects, or print one definition
-    Messages {
-        #[command(flatten)]
-        definitions: Definitions,
-        /// The name of a message or object
-        ///
-        /// As it is printed, as in filters (sys.4, snap.character), or as in the sources of the games (NETMSGTYPE_SV_CHAT).
-        #[arg(value_name = "NAME")]
-        name: Option<String>,
-        /// Explain how definitions are written, with an example for --messages
-        #[arg(long, conflicts_with = "name")]
-        form: bool,
-    },
+    Messages(Box<MessagesOptions>),
     /// Show recordings of well-known bugs, each with a page about it
     ///
     /// Without NAME, lists the recordings. With NAME, prints its page (the symptoms, the bug, and the finding that names it), then

@@ -23,7 +23,8 @@ pub(crate) use refuse::{Refusal, command_like, one_line, refuse};
 pub(crate) use screen::ScreenOptions;
 pub(crate) use show::{Definitions, FilterOption, Json, Quiet, Range, Search, Show};
 pub(crate) use tools::{
-    DiffOptions, ExplainOptions, JudgeOptions, MuseumOptions, ReportOptions, ShrinkOptions, TortureOptions,
+    DiffOptions, ExplainOptions, JudgeOptions, MessagesOptions, MuseumOptions, ReportOptions, ShrinkOptions,
+    TortureOptions,
 };
 
 use std::ffi::OsString;

@@ -3,11 +3,11 @@
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum};
-use teetap_wire::{Dir, Side};
+use teetap_wire::{Dir, Side, def::Dialect};
 
 use super::{
     options::Protocol,
-    show::{Contents, FilterOption, Json, Quiet, Show},
+    show::{Contents, Definitions, FilterOption, Json, Quiet, Show},
     values::{duration, seed},
 };
 
@@ -198,6 +198,39 @@ pub(crate) struct ExplainOptions {
 
     #[command(flatten)]
     pub(crate) contents: Contents,
+}
+
+/// Options and arguments of `teetap messages`.
+#[derive(Debug, Args)]
+pub(crate) struct MessagesOptions {
+    #[command(flatten)]
+    pub(crate) definitions: Definitions,
+    /// The name of a message or object
+    ///
+    /// As it is printed, as in filters (sys.4, snap.character), or as in the sources of the games (NETMSGTYPE_SV_CHAT).
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Explain how definitions are written, with an example for --messages
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) form: bool,
+    /// Print one JSON object for code generators: ids, directions, fields with types and ranges, texts
+    ///
+    /// docs/messages.schema.json describes it. With NAME, the object has only this message and the types that it uses.
+    #[arg(long, conflicts_with = "form")]
+    pub(crate) json: bool,
+    /// Print the definitions of a protocol (0.6, ddnet or 0.7) as a JSON specification of libtw2
+    #[arg(long, value_name = "PROTOCOL", value_parser = dialect, conflicts_with_all = ["name", "form", "json"])]
+    pub(crate) libtw2: Option<Dialect>,
+    /// Print a JSON specification of libtw2 as a definition file for --messages
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "form", "json", "libtw2", "messages"])]
+    pub(crate) import: Option<PathBuf>,
+}
+
+/// Parses the name of a dialect.
+fn dialect(text: &str) -> Result<Dialect, &'static str> {
+    let mut all = Dialect::ALL.into_iter();
+    all.find(|dialect| dialect.name() == text)
+        .ok_or("expected one of 0.6, ddnet, 0.7")
 }
 
 /// Options and arguments of `teetap museum`.

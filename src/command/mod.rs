@@ -35,7 +35,7 @@ pub(crate) use diff::diff;
 pub(crate) use explain::explain;
 pub(crate) use fmt::fmt;
 pub(crate) use judge::judge;
-pub(crate) use messages::{form, messages};
+pub(crate) use messages::messages;
 pub(crate) use museum::museum;
 pub(crate) use open::{grep, open};
 pub(crate) use proxy::{Mode, proxy};

@@ -17,6 +17,7 @@ mod json;
 mod judge;
 mod junit;
 mod look;
+mod message_pages;
 mod messages;
 mod museum;
 mod mutants;
@@ -32,6 +33,8 @@ mod scrub;
 mod shrink;
 mod stdin;
 mod torture;
+mod vectors;
+mod wire_page;
 
 use std::process::Command;
 

@@ -1,10 +1,12 @@
 //! Message definitions through the built binary: the list, a single definition, a user's own, and the demo's
 //! messages.
 
-use std::fs;
+use std::{collections::BTreeSet, fs, path::Path};
 
+use boon::{Compiler, Schemas};
 use serde_json::Value;
 use teetap_kit::binary;
+use teetap_wire::def::{Class, Def, Dialect, Registry};
 
 use crate::run;
 
@@ -260,4 +262,96 @@ fn a_hostile_definition_sends_nothing_to_the_terminal() {
         assert!(!plain.chars().any(is_bad), "{colour}: {stderr:?}");
         assert_eq!(stderr != plain, colour == "always");
     }
+}
+
+/// Returns the definitions that `messages --json` prints, after a check against their schema.
+fn json(args: &[&str]) -> Value {
+    let (text, _) = run(&[&["messages", "--json"], args].concat(), 0);
+    let schema = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/messages.schema.json"));
+    let schema: Value = serde_json::from_str(&schema.unwrap()).unwrap();
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    let id = schema["$id"].as_str().unwrap().to_owned();
+    compiler.add_resource(&id, schema).unwrap();
+    let index = compiler.compile(&id, &mut schemas).unwrap();
+    let object: Value = serde_json::from_str(&text).unwrap();
+    let valid = schemas
+        .validate(&object, index)
+        .map_err(|error| format!("{error:#}"));
+    assert_eq!(valid, Ok(()));
+    assert_eq!(text.lines().count(), 1);
+    object
+}
+
+#[test]
+fn the_json_object_has_every_definition_of_each_variant() {
+    let object = json(&[]);
+    let variants = object["variants"].as_array().unwrap();
+    let dialects = [Dialect::V6, Dialect::Ddnet, Dialect::V7, Dialect::V7];
+    for (variant, dialect) in variants.iter().zip(dialects) {
+        let listed = |part: &str| variant[part].as_array().unwrap().iter();
+        let listed: Vec<&str> = listed("messages")
+            .chain(listed("objects"))
+            .map(|def| def["name"].as_str().unwrap())
+            .collect();
+        let is_object = |def: &&Def| def.class == Class::Object;
+        let (objects, messages): (Vec<&Def>, Vec<&Def>) =
+            Registry::builtin().defs(dialect).partition(is_object);
+        let expected: Vec<&str> = messages.iter().chain(&objects).map(|def| &*def.name).collect();
+        assert_eq!(listed, expected, "{dialect}");
+    }
+    // A type that a field refers to is there; a field has a text.
+    for variant in variants {
+        let types: BTreeSet<&str> = variant["types"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|ty| ty["name"].as_str().unwrap())
+            .collect();
+        let mut open: Vec<&Value> = ["messages", "objects"]
+            .iter()
+            .flat_map(|part| variant[*part].as_array().unwrap())
+            .collect();
+        let mut fields = 0;
+        while let Some(holder) = open.pop() {
+            for field in holder["fields"].as_array().into_iter().flatten() {
+                let of = field["of"].as_str().unwrap_or_default();
+                assert!(
+                    field["type"] == "group" || of.is_empty() || types.contains(of),
+                    "{field}"
+                );
+                assert!(field["text"].is_string(), "{field}");
+                fields += 1;
+                open.push(field);
+            }
+        }
+        assert!(fields > 400, "{fields} fields");
+    }
+}
+
+#[test]
+fn the_json_object_of_one_message() {
+    let object = json(&["game.sv_game_msg"]);
+    let variants = object["variants"].as_array().unwrap();
+    let messages: Vec<usize> = variants
+        .iter()
+        .map(|variant| variant["messages"].as_array().unwrap().len())
+        .collect();
+    assert_eq!(messages, [0, 0, 1, 1]);
+    let seven = &variants[2];
+    assert_eq!(seven["types"][0]["name"], "gamemsg");
+    assert_eq!(seven["messages"][0]["id"], serde_json::json!({"number": 21}));
+    assert_eq!(
+        seven["messages"][0]["fields"][1]["list"],
+        serde_json::json!({"kind": "params", "field": "game_msg_id"})
+    );
+    // DDNet keeps longer names of commands than Teeworlds.
+    let object = json(&["rcon_cmd_add"]);
+    let limit = |variant: usize| object["variants"][variant]["messages"][0]["fields"][0]["limit"].as_u64();
+    assert_eq!(
+        [limit(0), limit(1), limit(2), limit(3)],
+        [Some(32), Some(64), Some(48), Some(64)]
+    );
+    let (stdout, stderr) = run(&["messages", "--json", "sv_cat"], 2);
+    assert_eq!(stdout, "");
+    assert!(stderr.contains("did you mean 'sv_chat'?"), "{stderr}");
 }

@@ -25,7 +25,7 @@ const READING: [&str; 10] = [
     "open",
 ];
 /// File extensions; a command is run only if the files with these extensions that it names exist.
-const ENDINGS: [&str; 6] = [".bin", ".jsonl", ".log", ".pcap", ".pcapng", ".tw"];
+const ENDINGS: [&str; 7] = [".bin", ".json", ".jsonl", ".log", ".pcap", ".pcapng", ".tw"];
 
 /// A command of a `console` block.
 pub(super) struct Command<'a> {

@@ -22,15 +22,7 @@ impl Registry {
     /// without `ex.` before it, or, if a class is given, a number.
     #[must_use]
     pub fn describe(&self, class: Option<Class>, name: &str) -> Option<String> {
-        let number: Option<i32> = class.and_then(|_| name.parse().ok());
-        let uuid = Uuid::try_parse(name.strip_prefix("ex.").unwrap_or(name));
-        let uuid = uuid.map(Uuid::into_bytes).ok();
-        let is_wanted = |def: &&Def| match &def.id {
-            _ if class.is_some_and(|class| class != def.class) => false,
-            Id::Number(id) => Some(*id) == number,
-            Id::Uuid { uuid: id, .. } => Some(*id) == uuid,
-            Id::Tag(_) => false,
-        };
+        let is_wanted = |def: &&Def| has_id(def, class, name);
         let protos = [crate::Proto::V6, crate::Proto::Ddnet, crate::Proto::V7];
         let mut texts: Vec<(String, Vec<Dialect>)> = Vec::new();
         for proto in protos {
@@ -49,6 +41,32 @@ impl Registry {
         });
         let text = blocks.collect::<Vec<_>>().join("\n");
         (!text.is_empty()).then_some(text)
+    }
+}
+
+impl Registry {
+    /// Returns true if [`Registry::describe`] includes this definition for `class` and `name`.
+    #[must_use]
+    pub fn is_called(&self, def: &Def, class: Option<Class>, name: &str) -> bool {
+        let protos = [crate::Proto::V6, crate::Proto::Ddnet, crate::Proto::V7];
+        let mut named = protos
+            .into_iter()
+            .flat_map(|proto| self.named(proto, class, name));
+        has_id(def, class, name) || named.any(|known| std::ptr::eq(known, def))
+    }
+}
+
+/// Returns true if `name` is the UUID of the definition, with or without `ex.` before it, or, if a class is given, its
+/// number.
+fn has_id(def: &Def, class: Option<Class>, name: &str) -> bool {
+    match &def.id {
+        _ if class.is_some_and(|class| class != def.class) => false,
+        Id::Number(id) => class.is_some() && name.parse() == Ok(*id),
+        Id::Uuid { uuid, .. } => {
+            let wanted = Uuid::try_parse(name.strip_prefix("ex.").unwrap_or(name));
+            wanted.is_ok_and(|wanted| wanted.as_bytes() == uuid)
+        }
+        Id::Tag(_) => false,
     }
 }
 
@@ -156,7 +174,7 @@ impl Def {
     }
 
     fn type_text(&self, field: &Field) -> String {
-        let mut text = type_name(&field.ty).to_owned();
+        let mut text = field.ty.name().to_owned();
         if field.optional {
             text.push('?');
         }
@@ -201,6 +219,10 @@ impl Def {
         add(field
             .scale
             .map_or(String::new(), |scale| format!("scale={scale}")));
+        add(field
+            .unit
+            .as_ref()
+            .map_or(String::new(), |unit| format!("unit={unit}")));
         match &field.default {
             Some(Default::Int(value)) => add(format!("default={value}")),
             Some(Default::Text(value)) => add(format!("default={value}")),
@@ -268,30 +290,34 @@ fn range(field: &Field) -> String {
     )
 }
 
-fn type_name(ty: &Type) -> &str {
-    let builtin = match ty {
-        Type::Int => Builtin::Int,
-        Type::Bool => Builtin::Bool,
-        Type::Tick => Builtin::Tick,
-        Type::Tune => Builtin::Tune,
-        Type::Enum(set) | Type::Flags(set) => return &set.name,
-        Type::Text(clean) => Builtin::Text(*clean),
-        Type::Decimal => Builtin::Decimal,
-        Type::Raw(..) => Builtin::Raw,
-        Type::Uuid => Builtin::Uuid,
-        Type::Sha256 => Builtin::Sha256,
-        Type::U8 => Builtin::U8,
-        Type::Be16 => Builtin::Be16,
-        Type::Be32 => Builtin::Be32,
-        Type::Addr => Builtin::Addr,
-        Type::AddrLegacy => Builtin::AddrLegacy,
-        Type::Packed(_) => Builtin::Packed,
-        Type::Group { name, .. } => return name,
-    };
-    Builtin::NAMES
-        .iter()
-        .find(|(_, known)| *known == builtin)
-        .map_or("raw", |(name, _)| name)
+impl Type {
+    /// Returns the name in definition files: of a built-in type, or of the enum, flags, struct or object.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        let builtin = match self {
+            Self::Int => Builtin::Int,
+            Self::Bool => Builtin::Bool,
+            Self::Tick => Builtin::Tick,
+            Self::Tune => Builtin::Tune,
+            Self::Enum(set) | Self::Flags(set) => return &set.name,
+            Self::Text(clean) => Builtin::Text(*clean),
+            Self::Decimal => Builtin::Decimal,
+            Self::Raw(..) => Builtin::Raw,
+            Self::Uuid => Builtin::Uuid,
+            Self::Sha256 => Builtin::Sha256,
+            Self::U8 => Builtin::U8,
+            Self::Be16 => Builtin::Be16,
+            Self::Be32 => Builtin::Be32,
+            Self::Addr => Builtin::Addr,
+            Self::AddrLegacy => Builtin::AddrLegacy,
+            Self::Packed(_) => Builtin::Packed,
+            Self::Group { name, .. } => return name,
+        };
+        Builtin::NAMES
+            .iter()
+            .find(|(_, known)| *known == builtin)
+            .map_or("raw", |(name, _)| name)
+    }
 }
 
 fn print_doc(doc: Option<&Arc<str>>, out: &mut String) {

@@ -180,6 +180,7 @@ pub(super) struct RawField<'t> {
     pub(super) bounds: RawBounds<'t>,
     pub(super) default: Option<Word<'t>>,
     pub(super) scale: Option<u32>,
+    pub(super) unit: Option<Arc<str>>,
     pub(super) secrecy: RawSecrecy<'t>,
     pub(super) transient: bool,
     pub(super) after: Option<Arc<str>>,

@@ -162,6 +162,8 @@ pub struct Field {
     pub default: Option<Default>,
     /// The scale stated in the definition; `None` if there is none.
     pub(in crate::def) scale: Option<u32>,
+    /// The unit of the value, such as `ms`; documentation.
+    pub unit: Option<Arc<str>>,
     /// The secrets.
     pub secrecy: Secrecy,
     /// True if the value differs from run to run, as a token or a measured time does.
@@ -207,7 +209,7 @@ impl Field {
 
     /// Returns the scale: the number is the value times this. `None` if the number is the value.
     #[must_use]
-    pub(crate) const fn scale(&self) -> Option<u32> {
+    pub const fn scale(&self) -> Option<u32> {
         match self.ty {
             Type::Tune => Some(100),
             _ => self.scale,

@@ -31,6 +31,7 @@ pub(in crate::def) enum Attribute {
     Bytes,
     Max,
     Scale,
+    Unit,
     Secret,
     HideAfter,
     HideCommand,
@@ -41,7 +42,7 @@ pub(in crate::def) enum Attribute {
 
 impl Attribute {
     /// The attributes as written; a value follows a `=`.
-    pub(in crate::def) const NAMES: [(&'static str, Self); 15] = [
+    pub(in crate::def) const NAMES: [(&'static str, Self); 16] = [
         ("limit=", Self::Limit),
         ("default=", Self::Default),
         ("len=", Self::Len),
@@ -51,6 +52,7 @@ impl Attribute {
         ("bytes=", Self::Bytes),
         ("max=", Self::Max),
         ("scale=", Self::Scale),
+        ("unit=", Self::Unit),
         ("secret", Self::Secret),
         ("hide_after=", Self::HideAfter),
         ("hide_command=", Self::HideCommand),
@@ -76,6 +78,7 @@ pub(super) fn field<'t>(first: Word<'t>, i: &mut Input<'t>) -> Parsed<RawField<'
         bounds: RawBounds::default(),
         default: None,
         scale: None,
+        unit: None,
         secrecy: RawSecrecy::Open,
         transient: false,
         after: None,
@@ -151,6 +154,7 @@ fn attribute<'t>(field: &mut RawField<'t>, word: Word<'t>) -> Parsed<()> {
         Attribute::Ints => field.ty.ints = Some(count(value, MAX_INTS)?),
         Attribute::Max => field.bounds.count_max = Some(count(value, u16::MAX)?),
         Attribute::Scale => field.scale = u32::try_from(number_within(value, 2, MAX_SCALE)?).ok(),
+        Attribute::Unit => field.unit = Some(value.text.into()),
         Attribute::Default => field.default = Some(value),
         Attribute::Expect => field.ty.expect = Some(value.text.into()),
         Attribute::After => field.after = Some(value.text.into()),

@@ -148,3 +148,23 @@ fn names_agree() {
         }
     }
 }
+
+/// A sentence has at least three words, so that a unit or a repeated name is none.
+#[test]
+fn every_field_has_a_sentence_or_a_named_type_that_has_one() {
+    let says = |doc: Option<&std::sync::Arc<str>>| doc.is_some_and(|doc| doc.split_whitespace().count() > 2);
+    let mut fields = 0;
+    let mut silent = BTreeSet::new();
+    for dialect in Dialect::ALL {
+        for def in Registry::builtin().defs(dialect) {
+            for field in &def.fields {
+                fields += 1;
+                if !says(field.doc.as_ref()) && !field.set().is_some_and(|set| says(set.doc.as_ref())) {
+                    silent.insert(format!("{dialect} {}.{}", def.name, field.name));
+                }
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{silent:#?}");
+    assert!(fields > 1500, "{fields} fields");
+}

@@ -149,7 +149,7 @@ for 0.7|game 90 x s2c|  int  position
 for 0.7|enum mine|  0 a|for 0.6 0.7|game 90 x s2c|  a  mine
   6:6: no type `mine` for 0.6 (there is one for 0.7)
 for 0.7|game 90 x s2c|  a  int  optional
-  3:11: unknown attribute `optional` (limit=, default=, len=, rest, expect=, ints=, bytes=, max=, scale=, secret, hide_after=, hide_command=, hide_with=, transient, after=, MIN..MAX)
+  3:11: unknown attribute `optional` (limit=, default=, len=, rest, expect=, ints=, bytes=, max=, scale=, unit=, secret, hide_after=, hide_command=, hide_with=, transient, after=, MIN..MAX)
 for 0.7|game 90 x s2c|  a  str  limit= 3
   3:11: `limit=` needs a value directly after it
 for 0.7|game 90 x s2c|  a  str  hide_after=console
@@ -307,24 +307,24 @@ fn documentation_of_a_message() {
 # The client logs in to the remote console.
 system 18 rcon_auth c2s vital
   name              str     limit=32  secret  # ignored; DDNet has user names
-  password          str_cc  limit=32  secret
-  request_commands  int?    0..1
+  password          str_cc  limit=32  secret  # the server compares it with its settings or accounts; too many wrong ones lead to a ban
+  request_commands  int?    0..1  # 1: the client wants to receive rcon_cmd_add
   gist "password {password}[request_commands?, wants the commands]"
 
 for ddnet
 
 # The client logs in to the remote console.
 system 18 rcon_auth c2s vital
-  name              str_cc  secret
-  password          str_cc  secret
-  request_commands  int     0..1
+  name              str_cc  secret  # user name of the account; empty if only a password is needed
+  password          str_cc  secret  # the server compares it with its settings or accounts; too many wrong ones lead to a ban
+  request_commands  int     0..1  # 1: the client wants to receive rcon_cmd_add
   gist "[name {name}, ]password {password}[request_commands?, wants the commands]"
 
 for 0.7
 
 # The client logs in to the remote console.
 system 22 rcon_auth c2s vital
-  password  str_cc  limit=32  secret
+  password  str_cc  limit=32  secret  # the server compares it with its settings or accounts; too many wrong ones lead to a ban
   gist "password {password}"
 "#;
     assert_eq!(text, expected);

@@ -151,6 +151,7 @@ impl<'i> Out<'_, 'i, '_> {
                 count_max: raw.bounds.count_max,
             },
             scale: raw.scale,
+            unit: raw.unit.clone(),
             secrecy,
             transient: raw.transient,
             after: raw.after.clone(),

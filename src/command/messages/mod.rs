@@ -1,4 +1,7 @@
-//! `teetap messages [NAME]`: the list of definitions, one of them in full, or their syntax.
+//! `teetap messages [NAME]`: the list of definitions, one of them in full, their syntax, or all of them as JSON.
+
+mod json;
+mod libtw2;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,26 +11,39 @@ use std::{
 use teetap_wire::def::{Class, Def, Dialect, FORM, Id, Registry, meant_clause};
 
 use crate::{
-    cli::Definitions,
+    cli::MessagesOptions,
     exit::{Exit, Failure},
     output,
 };
 
-/// Prints the definition of `name`, or the list of all definitions.
-pub(crate) fn messages(definitions: &Definitions, name: Option<&str>) -> anyhow::Result<Exit> {
-    let registry = definitions.registry()?;
-    let text = match name {
-        None => list(registry),
-        Some(name) => described(registry, name).ok_or_else(|| unknown(registry, name))?,
+/// Prints definitions in the form that the options ask for.
+pub(crate) fn messages(options: &MessagesOptions) -> anyhow::Result<Exit> {
+    if options.form {
+        output::print(FORM)?;
+        return Ok(Exit::Ok);
+    }
+    if let Some(file) = &options.import {
+        return libtw2::import(file);
+    }
+    if let Some(dialect) = options.libtw2 {
+        return libtw2::export(&options.definitions, dialect);
+    }
+    let registry = options.definitions.registry()?;
+    let name = options.name.as_deref();
+    let text = if options.json {
+        let wanted = name.map(split);
+        json::specification(registry, |def| {
+            wanted.is_none_or(|(class, own)| registry.is_called(def, class, own))
+        })
+    } else {
+        match name {
+            None => Some(list(registry)),
+            Some(name) => described(registry, name),
+        }
     };
+    let text = text.ok_or_else(|| unknown(registry, name.unwrap_or_default()))?;
     // A closed pipe is success.
     output::print(&text)?;
-    Ok(Exit::Ok)
-}
-
-/// Prints how definitions are written.
-pub(crate) fn form() -> anyhow::Result<Exit> {
-    output::print(FORM)?;
     Ok(Exit::Ok)
 }
 
@@ -138,4 +154,13 @@ fn id(def: &Def) -> String {
         Id::Uuid { .. } => "uuid".to_owned(),
         Id::Tag(tag) => tag.escape_ascii().to_string(),
     }
+}
+
+/// Returns a UUID with hyphens.
+fn uuid_text(uuid: &[u8; 16]) -> String {
+    let mut text: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    for at in [20, 16, 12, 8] {
+        text.insert(at, '-');
+    }
+    text
 }
