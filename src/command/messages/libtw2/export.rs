@@ -2,18 +2,16 @@
 //!
 //! Law: a member that the specification cannot express ends its message, as in the specifications of libtw2.
 
-use std::collections::BTreeMap;
-
 use teetap_wire::def::{
-    Class, Clean, Def, Dialect, Field, Id, Len, Registry, Repeat, Set as TypeSet, Type, Vitality,
+    Class, Clean, Def, Default, Dialect, Field, Id, Len, Registry, Repeat, Set as TypeSet, Type, Vitality,
 };
 
 use super::{
     super::uuid_text,
     NAMESPACE,
     spec::{
-        Connless, Constant, ConstantValue, DataSize, IdFrom, Kind, Member, Message, MessageId, NamedValue,
-        Set, Spec, words,
+        Connless, Constant, ConstantValue, DataSize, DefaultValue, IdFrom, Kind, Member, Message, MessageId, NamedValue,
+        Set, Spec, Words, words,
     },
 };
 
@@ -28,14 +26,6 @@ pub(super) fn spec(registry: &Registry, dialect: Dialect) -> Spec {
         });
         found
     };
-    let in_messages: Vec<&str> = defs()
-        .filter(|def| def.class != Class::Object)
-        .flat_map(|def| &def.fields)
-        .filter_map(|field| match &field.ty {
-            Type::Group { name, .. } => Some(&**name),
-            _ => None,
-        })
-        .collect();
     let message = |def: &Def| {
         let mut attributes = Vec::new();
         if matches!(
@@ -44,9 +34,6 @@ pub(super) fn spec(registry: &Registry, dialect: Dialect) -> Spec {
         ) {
             attributes.push("unreliable");
         }
-        if def.class == Class::Object && in_messages.contains(&&*def.name) {
-            attributes.push("msg_encoding");
-        }
         if def.size.is_some_and(|size| size.least < size.full) {
             attributes.push("dont_validate_size");
         }
@@ -54,10 +41,10 @@ pub(super) fn spec(registry: &Registry, dialect: Dialect) -> Spec {
     };
     let envelope = |def: &&Def| def.id != Id::Number(0);
     let messages = |class| -> Vec<Message> { of(class).into_iter().filter(envelope).map(message).collect() };
-    Spec {
+    let mut spec = Spec {
         constants: constants(dialect),
-        game_enumerations: sets(&defs().collect::<Vec<_>>(), false),
-        game_flags: sets(&defs().collect::<Vec<_>>(), true),
+        game_enumerations: sets(registry, dialect, false),
+        game_flags: sets(registry, dialect, true),
         game_messages: messages(Class::Game),
         snapshot_objects: messages(Class::Object),
         system_messages: messages(Class::System),
@@ -65,6 +52,25 @@ pub(super) fn spec(registry: &Registry, dialect: Dialect) -> Spec {
             .into_iter()
             .filter_map(|def| connless(registry, dialect, def))
             .collect(),
+    };
+    mark_encoded(&mut spec);
+    spec
+}
+
+/// Marks the objects that messages contain.
+fn mark_encoded(spec: &mut Spec) {
+    let messages = spec.system_messages.iter().chain(&spec.game_messages);
+    let members = messages.flat_map(|message| &message.members);
+    let names: Vec<Words> = members
+        .filter_map(|member| match &member.ty {
+            Kind::SnapshotObject { name } => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    for object in &mut spec.snapshot_objects {
+        if names.contains(&object.name) {
+            object.attributes.push("msg_encoding".to_owned());
+        }
     }
 }
 
@@ -87,14 +93,9 @@ fn constants(dialect: Dialect) -> Vec<Constant> {
     }
 }
 
-/// Returns the enums or flags of the fields.
-fn sets(defs: &[&Def], is_flags: bool) -> Vec<Set> {
-    let fields = defs.iter().flat_map(|def| &def.fields);
-    let used: BTreeMap<&str, &TypeSet> = fields
-        .filter_map(Field::set)
-        .filter(|set| set.flags == is_flags)
-        .map(|set| (&*set.name, &**set))
-        .collect();
+/// Returns the enums or flags of a dialect.
+fn sets(registry: &Registry, dialect: Dialect, is_flags: bool) -> Vec<Set> {
+    let sets = registry.sets(dialect).filter(|set| set.flags == is_flags);
     let written = |set: &TypeSet| Set {
         name: words(&set.name),
         values: set
@@ -106,7 +107,7 @@ fn sets(defs: &[&Def], is_flags: bool) -> Vec<Set> {
             })
             .collect(),
     };
-    used.into_values().map(written).collect()
+    sets.map(written).collect()
 }
 
 fn message(registry: &Registry, dialect: Dialect, def: &Def, attributes: Vec<&str>) -> Message {
@@ -163,8 +164,13 @@ fn members(registry: &Registry, dialect: Dialect, def: &Def) -> Vec<Member> {
             (&field.name, kind(registry, dialect, def, field))
         };
         let Some(ty) = ty else { break };
+        let default = field.default.as_ref().filter(|_| field.optional);
         members.push(Member {
             name: words(name),
+            default: default.map(|default| match default {
+                Default::Int(value) => DefaultValue::Number(*value),
+                Default::Text(text) => DefaultValue::Text(text.to_string()),
+            }),
             ty,
         });
     }
@@ -198,8 +204,8 @@ fn kind(registry: &Registry, dialect: Dialect, def: &Def, field: &Field) -> Opti
         (_, Repeat::Fixed(count)) => array(count, single(field)?),
         _ => return None,
     };
-    // Objects have no optional members; an attribute says that their size varies.
-    Some(if field.optional && def.class != Class::Object {
+    // A default makes a member optional. Objects have an attribute that says that their size varies.
+    Some(if field.optional && field.default.is_none() && def.class != Class::Object {
         Kind::Optional {
             inner: Box::new(kind),
         }

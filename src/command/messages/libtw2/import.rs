@@ -6,7 +6,7 @@ use teetap_wire::def::{Class, Def, Dialect, Endpoints, Registry};
 
 use super::{
     NAMESPACE,
-    spec::{Connless, ConstantValue, Kind, Member, Message, MessageId, Set, Spec},
+    spec::{Connless, ConstantValue, DefaultValue, Kind, Member, Message, MessageId, Set, Spec},
 };
 
 /// Returns the definition file that a specification amounts to.
@@ -168,8 +168,14 @@ impl Writer {
             if matches!(member.ty, Kind::SnapshotObject { .. }) && before == format!("{own}_size") {
                 let _infallible = write!(ty, " bytes={before}");
             }
-            if is_optional {
-                ty = optional(&ty);
+            let default = match &member.default {
+                Some(DefaultValue::Number(value)) => format!(" default={value}"),
+                Some(DefaultValue::Bool(value)) => format!(" default={}", u8::from(*value)),
+                // The value of a constant of the sources is unknown.
+                Some(DefaultValue::Text(_)) | None => String::new(),
+            };
+            if is_optional || member.default.is_some() {
+                ty = optional(&ty) + &default;
             }
             self.line(&format!("  {own} {ty}"));
             before = own;

@@ -92,8 +92,20 @@ pub(super) struct Connless {
 #[serde(deny_unknown_fields)]
 pub(super) struct Member {
     pub(super) name: Words,
+    /// The value if the member is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) default: Option<DefaultValue>,
     #[serde(rename = "type")]
     pub(super) ty: Kind,
+}
+
+/// A default. Text names a constant of the game's sources.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum DefaultValue {
+    Bool(bool),
+    Number(i64),
+    Text(String),
 }
 
 /// The type of a member.

@@ -159,6 +159,10 @@ fn a_specification_becomes_a_definition_file() {
             r#"{"kind": "int32_twstring", "count": 4}"#,
             "  pet_x twstr ints=4",
         ),
+        (
+            r#"{"kind": "boolean"}, "default": false"#,
+            "  pet_x bool? default=0",
+        ),
     ] {
         let text = import(&sample(&format!(r#"{{"name": ["pet", "x"], "type": {kind}}}"#))).unwrap();
         let expected = format!(
