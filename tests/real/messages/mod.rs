@@ -10,3 +10,4 @@ mod live;
 mod oracle;
 mod output;
 mod tokens;
+mod vectors;

@@ -10,8 +10,8 @@ use super::{
     super::uuid_text,
     NAMESPACE,
     spec::{
-        Connless, Constant, ConstantValue, DataSize, DefaultValue, IdFrom, Kind, Member, Message, MessageId, NamedValue,
-        Set, Spec, Words, words,
+        Connless, Constant, ConstantValue, DataSize, DefaultValue, IdFrom, Kind, Member, Message, MessageId,
+        NamedValue, Set, Spec, Words, words,
     },
 };
 
@@ -205,13 +205,15 @@ fn kind(registry: &Registry, dialect: Dialect, def: &Def, field: &Field) -> Opti
         _ => return None,
     };
     // A default makes a member optional. Objects have an attribute that says that their size varies.
-    Some(if field.optional && field.default.is_none() && def.class != Class::Object {
-        Kind::Optional {
-            inner: Box::new(kind),
-        }
-    } else {
-        kind
-    })
+    Some(
+        if field.optional && field.default.is_none() && def.class != Class::Object {
+            Kind::Optional {
+                inner: Box::new(kind),
+            }
+        } else {
+            kind
+        },
+    )
 }
 
 fn single(field: &Field) -> Option<Kind> {
