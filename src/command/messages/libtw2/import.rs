@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, path::Path};
 
-use teetap_wire::def::{Class, Def, Dialect, Endpoints, Registry};
+use teetap_wire::def::{Class, Def, Dialect, Endpoints, Len, Registry, Type};
 
 use super::{
     NAMESPACE,
@@ -125,7 +125,7 @@ impl Writer {
         if let Some(base) = &message.base {
             self.line(&format!("  include {}", name(base)?));
         }
-        self.members(&message.members, &own, has("dont_validate_size"))
+        self.members(&message.members, &own, builtin, has("dont_validate_size"))
     }
 
     fn connless(&mut self, message: &Connless) -> Result<(), String> {
@@ -146,20 +146,27 @@ impl Writer {
         }
         let tag: String = tag.iter().copied().map(char::from).collect();
         self.line(&format!("\nconnless {tag} {own} {}", way.name()));
-        self.members(&message.members, &own, false)
+        self.members(&message.members, &own, None, false)
     }
 
-    fn members(&mut self, members: &[Member], owner: &str, is_optional: bool) -> Result<(), String> {
+    fn members(
+        &mut self,
+        members: &[Member],
+        owner: &str,
+        builtin: Option<&Def>,
+        is_optional: bool,
+    ) -> Result<(), String> {
         let mut before = String::new();
         for member in members {
             let own = name(&member.name)?;
             let mut ty = self.ty(&member.ty, owner)?;
             if let Kind::Data { .. } = member.ty {
+                let size = builtin.and_then(|def| size_of(def, &own));
                 let is_free = members.iter().all(|other| other.name.join("_") != "size");
-                let size = if is_free {
-                    "size".to_owned()
-                } else {
-                    format!("{own}_size")
+                let size = match size {
+                    Some(size) => size.to_owned(),
+                    None if is_free => "size".to_owned(),
+                    None => format!("{own}_size"),
                 };
                 self.line(&format!("  {size} int 0.."));
                 ty = format!("raw len={size}");
@@ -231,6 +238,15 @@ impl Writer {
             Kind::BeUint16 => "be16".to_owned(),
             Kind::Uuid => "uuid".to_owned(),
         })
+    }
+}
+
+/// Returns the name of the field that states the size of the raw field `data`, which a specification does not name.
+fn size_of<'d>(def: &'d Def, data: &str) -> Option<&'d str> {
+    let field = def.fields.iter().find(|field| *field.name == *data)?;
+    match field.ty {
+        Type::Raw(Len::Field(at), _) => Some(&*def.field(at)?.name),
+        _ => None,
     }
 }
 
