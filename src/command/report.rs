@@ -16,7 +16,10 @@ use teetap_inspect::{
     explain,
     report::{Collected, Collector, Ladder, Place, page::Page},
 };
-use teetap_proxy::session::{EventKind, SessionId};
+use teetap_proxy::{
+    io::files::{PATIENCE, PipeWriter, is_pipe},
+    session::{EventKind, SessionId},
+};
 use teetap_wire::{
     def::{Registry, Secrets},
     printable_path,
@@ -430,8 +433,19 @@ fn write(output: Option<&Path>, text: &str) -> Result<(), anyhow::Error> {
         let why = error.split_once(" at path ").map_or(&*error, |(why, _)| why);
         Failure::network(format!("cannot write {}: {why}", printable_path(path)))
     };
+    if is_pipe(path) {
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::network(format!("cannot write {}: {error}", printable_path(path)))
+        };
+        let mut pipe = PipeWriter::open(path, PATIENCE).map_err(|error| failed(&error))?;
+        return match pipe.write_all(text.as_bytes()) {
+            // Like stdout, a pipe whose reader has read enough is no error.
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(failed(&error).into()),
+            _ => Ok(()),
+        };
+    }
     if fs::metadata(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir()) {
-        // A pipe or a device cannot be replaced.
+        // A device cannot be replaced.
         let mut file = fs::OpenOptions::new()
             .write(true)
             .open(path)

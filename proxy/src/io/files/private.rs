@@ -68,18 +68,14 @@ pub fn create_new(path: &Path) -> io::Result<File> {
 /// # Errors
 /// See [`PrivateError`].
 pub fn open_private(path: &Path, access: Access) -> Result<Private, PrivateError> {
-    let file = match open(path, access, OFlags::NOFOLLOW) {
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
-            let owner = fs::symlink_metadata(path)?.uid();
-            if owner != geteuid().as_raw() && owner != 0 {
-                return Err(PrivateError::Foreign("the symbolic link"));
-            }
-            open(path, access, OFlags::empty())?
-        }
-        opened => opened?,
-    };
-    let found = file.metadata()?;
-    if !found.is_file() {
+    let mut options = OpenOptions::new();
+    options
+        .read(access == Access::ReadAppend)
+        .append(true)
+        .create(true)
+        .mode(0o600);
+    let file = open_own(path, &mut options)?;
+    if !file.metadata()?.is_file() {
         // A terminal or /dev/null. Writing to it may block, as for any program.
         let flags = fcntl_getfl(&file).map_err(io::Error::from)?;
         fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(io::Error::from)?;
@@ -89,17 +85,7 @@ pub fn open_private(path: &Path, access: Access) -> Result<Private, PrivateError
             is_regular: false,
         });
     }
-    if found.uid() != geteuid().as_raw() {
-        return Err(PrivateError::Foreign("it"));
-    }
-    let was_open = found.permissions().mode() & OTHERS != 0;
-    if was_open {
-        let own = Mode::from_raw_mode(found.permissions().mode() & !OTHERS & 0o7777);
-        fchmod(&file, own).map_err(|_| PrivateError::Open)?;
-        if file.metadata()?.permissions().mode() & OTHERS != 0 {
-            return Err(PrivateError::Open);
-        }
-    }
+    let was_open = make_private(&file)?;
     Ok(Private {
         file,
         was_open,
@@ -107,13 +93,43 @@ pub fn open_private(path: &Path, access: Access) -> Result<Private, PrivateError
     })
 }
 
-fn open(path: &Path, access: Access, more: OFlags) -> io::Result<File> {
+/// Removes the permissions of other users. Returns true if there were any.
+///
+/// # Errors
+/// The file belongs to another user, or its permissions cannot be changed.
+pub(super) fn make_private(file: &File) -> Result<bool, PrivateError> {
+    let found = file.metadata()?;
+    if found.uid() != geteuid().as_raw() {
+        return Err(PrivateError::Foreign("it"));
+    }
+    let was_open = found.permissions().mode() & OTHERS != 0;
+    if was_open {
+        let own = Mode::from_raw_mode(found.permissions().mode() & !OTHERS & 0o7777);
+        fchmod(file, own).map_err(|_| PrivateError::Open)?;
+        if file.metadata()?.permissions().mode() & OTHERS != 0 {
+            return Err(PrivateError::Open);
+        }
+    }
+    Ok(was_open)
+}
+
+/// Opens a file without blocking. A symbolic link of another user is refused.
+pub(super) fn open_own(path: &Path, options: &mut OpenOptions) -> Result<File, PrivateError> {
+    match open(path, options, OFlags::NOFOLLOW) {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
+            let owner = fs::symlink_metadata(path)?.uid();
+            if owner != geteuid().as_raw() && owner != 0 {
+                return Err(PrivateError::Foreign("the symbolic link"));
+            }
+            Ok(open(path, options, OFlags::empty())?)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+fn open(path: &Path, options: &mut OpenOptions, more: OFlags) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | more;
-    OpenOptions::new()
-        .read(access == Access::ReadAppend)
-        .append(true)
-        .create(true)
-        .mode(0o600)
+    options
         .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
         .open(path)
 }

@@ -183,3 +183,44 @@ fn files_and_links_of_another_user_are_refused() {
     let found = fs::metadata(&path).unwrap();
     assert_eq!((found.uid(), found.len(), mode(&path)), (OTHER, 4, 0o666));
 }
+
+/// Writes to a pipe with little patience.
+fn write_pipe(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let patience = Duration::from_millis(200);
+    let mut pipe = PipeWriter::open(path, patience).map_err(|error| error.to_string())?;
+    pipe.write_all(bytes).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_writer_to_a_pipe_waits_for_a_reader_but_not_for_long() {
+    let (folder, path) = pipe();
+    let none = "no program has opened the pipe for reading within 0 s".to_owned();
+    assert_eq!(write_pipe(&path, b"text"), Err(none));
+    let link = folder.path().join("link");
+    symlink(&path, &link).unwrap();
+    // More than a pipe holds.
+    let bytes = vec![b'x'; 200_000];
+    for path in [&path, &link] {
+        let from = path.clone();
+        let reader = thread::spawn(move || fs::read(from).unwrap());
+        assert_eq!(write_pipe(path, &bytes), Ok(()));
+        assert_eq!(reader.join().unwrap(), bytes);
+        assert_eq!(mode(path), 0o600, "other users could read the pipe");
+    }
+    // A reader that does not read, and one that goes away.
+    let reader = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let stalled = "the reader of the pipe has not read for 0 s".to_owned();
+    assert_eq!(write_pipe(&path, &bytes), Err(stalled));
+    drop(reader);
+    let from = path.clone();
+    let reader = thread::spawn(move || drop(fs::File::open(from).unwrap()));
+    let error = write_pipe(&path, &bytes).unwrap_err();
+    assert!(error.contains("Broken pipe"), "{error}");
+    reader.join().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    assert_eq!(
+        write_pipe(&file, b"text"),
+        Err("it is not a pipe any more".to_owned())
+    );
+}
