@@ -109,6 +109,9 @@ impl Console {
             cause,
         };
         let target = Target::parse(path).map_err(|why| failed(why.into()))?;
+        if target.is_stdout() {
+            return Err(failed("name a file".into()));
+        }
         let mut file = create_new(Path::new(path)).map_err(|error| failed(error.into()))?;
         let count = events.len();
         let (run, reports, name) = (self.run.clone(), self.reports.clone(), path.to_owned());

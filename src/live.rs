@@ -10,7 +10,7 @@ use std::{
 use teetap_wire::counted;
 
 use rustix::process::Signal;
-use teetap_engine::{Run, StatusLine, control::Control};
+use teetap_engine::{Run, StatusLine, control::Control, recording::Outcome};
 use teetap_harness::{
     child,
     outcome::{EndedBy, Last, Summary, Verdicts, by_ending, by_signal, decide},
@@ -110,6 +110,11 @@ impl Live {
         self.output.end_folds();
         self.output.flush()?;
         self.output.check_stdout(self.now());
+        let is_recorded = |outcome: &Outcome| outcome.recorded.as_ref().is_some_and(|done| !done.has_failed);
+        let is_written = outcome.as_ref().is_none_or(is_recorded) && !self.output.has_failed();
+        if exit == Exit::Ok && !is_written {
+            exit = Exit::Network;
+        }
         let summary = Summary {
             at: self.now(),
             ended,
@@ -180,7 +185,7 @@ impl Live {
             self.print_news();
             self.print_events();
             warn_of(&mut self.output, self.run.clock(), &logs);
-            self.output.check_recording(self.now());
+            self.output.check_recording(self.now(), self.child.is_some());
             check_log(self.log.as_mut(), &mut self.output, self.run.clock(), false);
             ticks = (ticks + 1) % DROPS_EVERY;
             if ticks % RULES_EVERY == 0 {

@@ -201,6 +201,13 @@ impl Encode for Encoder {
         }
     }
 
+    fn left_out(&mut self, at: Time, count: u64, out: &mut Vec<u8>) {
+        let own = Own::gap(at, count).write();
+        let events = counted(count, "event");
+        let text = format!("-- {events} before: this recording has only the end of the run --");
+        write::statistics(self.time(at), &text, self.lost, Some(&own), out);
+    }
+
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
         let own = Own::log(at, level, text).write();
         // A summary has several lines.

@@ -63,6 +63,10 @@ impl Encode for JsonLines {
         }
     }
 
+    fn left_out(&mut self, at: Time, count: u64, out: &mut Vec<u8>) {
+        jsonl::gap(at, count, out);
+    }
+
     fn log(&mut self, at: Time, level: Level, text: &str, out: &mut Vec<u8>) {
         jsonl::log(at, level, text, out);
     }

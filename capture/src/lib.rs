@@ -52,6 +52,9 @@ pub use index::{Index, IndexedPlace};
 pub use leg::LegCapture;
 pub use numbered::{NumberedError, NumberedPacket, numbered_packet};
 pub use playback::{Format, Playback};
-pub use recorder::{CompletedRecording, Encode, FileError, Recorded, Recording, RecordingFile};
+pub use recorder::{
+    CompletedRecording, Destination, Encode, FileError, FlightPlan, Recorded, Recording, RecordingFile,
+    Trouble,
+};
 pub use target::{Target, UnknownEnding};
 pub use teetap_inspect::recording::{Item, ReadError, Run, Tally};

@@ -330,7 +330,7 @@ impl Builder {
         let clock = clock.unwrap_or_else(Clock::start);
         let prepared = files.record.as_ref();
         let prepared = prepared
-            .map(|target| Prepared::open(target, &events.bus))
+            .map(|target| Prepared::open(target, None, &events.bus))
             .transpose()?;
         let stated = Stated::default();
         let judge = events.judge(&stated);

@@ -26,6 +26,8 @@ pub struct DecodedEvent {
     pub subscribers: Selected,
     /// Number of messages in the event that pass the filter. A datagram without messages counts as one message.
     pub matches: u64,
+    /// True if a message of the event lets a flight recorder write a file.
+    pub saves: bool,
     /// The cause of the end of the run, from this or an earlier event.
     pub ending: Option<Arc<Ending>>,
     /// The join that ended with this event.

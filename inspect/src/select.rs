@@ -16,6 +16,10 @@ pub(crate) struct Select {
     filter: Option<Matcher>,
     until: Option<Matcher>,
     fail_on: Option<Matcher>,
+    /// Filters that let a flight recorder write a file.
+    save_on: Vec<Matcher>,
+    /// Number of messages that matched one of them.
+    pub(crate) saves: u64,
     /// The filter that first ended the run.
     pub(crate) ended: Option<EndingBy>,
     /// Number of messages that passed the filter.
@@ -41,6 +45,10 @@ impl Select {
 
     pub(crate) fn fail_on(&mut self, filter: Filter) {
         self.fail_on = Some(Matcher::new(filter));
+    }
+
+    pub(crate) fn save_on(&mut self, filters: Vec<Filter>) {
+        self.save_on = filters.into_iter().map(Matcher::new).collect();
     }
 
     /// Sets the filters of the subscribers. Filters that were set before keep their memory.
@@ -146,6 +154,12 @@ impl Select {
                 self.ended = Some(by);
             }
         }
+        let mut saves = false;
+        for matcher in &mut self.save_on {
+            // Filters with a memory are evaluated on every message.
+            saves |= matcher.matches(view, fields, context);
+        }
+        self.saves += u64::from(saves);
         let filter = self.filter.as_mut();
         let shown = filter.is_none_or(|filter| filter.matches(view, fields, context));
         self.matches += u64::from(shown);
@@ -173,11 +187,13 @@ impl Select {
         let own = [&self.filter, &self.until, &self.fail_on].into_iter();
         own.chain(self.subscribers.iter().map(|one| &one.wanted))
             .flatten()
+            .chain(&self.save_on)
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Matcher> {
         let own = [&mut self.filter, &mut self.until, &mut self.fail_on].into_iter();
         own.chain(self.subscribers.iter_mut().map(|one| &mut one.wanted))
             .flatten()
+            .chain(&mut self.save_on)
     }
 }

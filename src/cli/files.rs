@@ -15,7 +15,14 @@ use crate::exit::Failure;
 /// and a log would damage a recording.
 pub(crate) fn check_files(options: &RunOptions) -> Result<(), Failure> {
     let written = [
-        ("--write", options.write.as_ref().map(|target| target.path())),
+        (
+            "--write",
+            options
+                .write
+                .as_ref()
+                .filter(|target| !target.is_stdout())
+                .map(|target| target.path()),
+        ),
         ("--log", options.log.as_deref()),
         ("--junit", options.junit.as_deref()),
         ("--summary", options.summary.as_deref()),

@@ -4,6 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum, ValueHint, builder::BoolishValueParser};
 use teetap_capture::Target;
+use teetap_engine::recording::Flight;
 use teetap_proxy::io::Listen;
 use teetap_wire::Proto;
 
@@ -127,15 +128,34 @@ pub(crate) struct RunOptions {
     #[arg(long, value_name = "FILE", env = "TEETAP_FAULTS_FROM", hide_env_values = true)]
     pub(crate) faults_from: Option<PathBuf>,
 
-    /// Record the run to FILE.pcapng or FILE.jsonl
+    /// Record the run to FILE.pcapng or FILE.jsonl; - is stdout
     ///
     /// FILE.pcapng holds every datagram, for Wireshark and `teetap open`. FILE.jsonl holds the lines of --json -vv without
     /// the items of snapshots, which `teetap open` reads from the bytes. Appends to an existing teetap recording. A
-    /// filter does not apply to it. It contains passwords and is created with mode 0600.
+    /// filter does not apply to it. It contains passwords and is created with mode 0600. With -, pcapng is written to stdout
+    /// and the lines go to stderr: teetap -w - HOST | wireshark -k -i -. A named pipe is written while a program reads it.
     #[arg(short, long, value_name = "FILE", env = "TEETAP_WRITE", value_parser = Target::parse,
         value_hint = ValueHint::FilePath, hide_env_values = true)]
     pub(crate) write: Option<Target>,
+
+    /// Record only the last DUR of the run, such as 10min
+    ///
+    /// The events are kept in memory, at most 256 MiB, and written to the file of -w at the end of the run. With --save-on they are
+    /// written after a match instead.
+    #[arg(long, value_name = "DUR", env = "TEETAP_KEEP", value_parser = duration, hide_env_values = true)]
+    pub(crate) keep: Option<Duration>,
+
+    /// Record only the time around messages that match
+    ///
+    /// May be given several times. A match begins a new file, FILE-1.pcapng, FILE-2.pcapng and so on for -w FILE.pcapng: it has the
+    /// time of --keep before the match [default: 10min] and 10 s after it. Further matches in this time continue the file, for at
+    /// most 10 min. A run writes at most 100 files.
+    #[arg(long, value_name = "EXPR", env = "TEETAP_SAVE_ON", hide_env_values = true)]
+    pub(crate) save_on: Vec<String>,
 }
+
+/// Time before a match that `--save-on` records by default.
+const KEEP: Duration = Duration::from_mins(10);
 
 /// The control socket of a run.
 #[derive(Debug, Args)]
@@ -261,6 +281,51 @@ impl RunOptions {
             ))),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses options that write to stdout together with a recording on stdout. `has_screen` is true if the run has a
+    /// screen.
+    pub(crate) fn check_stdout(&self, has_screen: bool) -> Result<(), Failure> {
+        if !self.writes_to_stdout() {
+            return Ok(());
+        }
+        let other = match (has_screen, self.show.json.json) {
+            (true, _) => "--tui",
+            (_, true) => "--json",
+            _ => return Ok(()),
+        };
+        Err(Failure::usage(format!(
+            "cannot write the recording to stdout together with {other}; leave out {other}, or name a file"
+        )))
+    }
+
+    /// Returns true if the recording is written to stdout, so that lines are printed on stderr.
+    pub(crate) fn writes_to_stdout(&self) -> bool {
+        self.write.as_ref().is_some_and(Target::is_stdout)
+    }
+
+    /// Returns the settings of the flight recorder; `None` if the whole run is recorded or nothing.
+    ///
+    /// # Errors
+    /// There is no file.
+    pub(crate) fn flight(&self) -> Result<Option<Flight>, Failure> {
+        let on_match = !self.save_on.is_empty();
+        let option = match (self.keep, on_match) {
+            (None, false) => return Ok(None),
+            (_, true) => "--save-on",
+            (Some(_), false) => "--keep",
+        };
+        let text = match &self.write {
+            None => format!("{option} needs a recording: add -w FILE"),
+            Some(target) if target.is_pipe() => {
+                format!("cannot use {option} with a pipe; name a file for -w")
+            }
+            Some(_) => {
+                let keep = self.keep.unwrap_or(KEEP);
+                return Ok(Some(Flight { keep, on_match }));
+            }
+        };
+        Err(Failure::usage(text))
     }
 
     /// Returns true if every message must be decoded, because all are shown or recorded.

@@ -32,6 +32,7 @@ pub(crate) fn demo(
     screen: &ScreenOptions,
     duration: Option<Duration>,
 ) -> anyhow::Result<Exit> {
+    options.check_stdout(screen.tui)?;
     screen.check()?;
     options.check_stdin(screen.tui.then_some("--tui"))?;
     let duration = duration.unwrap_or(if screen.tui { LONG } else { SHORT });

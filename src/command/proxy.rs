@@ -52,10 +52,11 @@ impl<'a> Mode<'a> {
 /// # Errors
 /// Returns a [`Failure`] if the command line is wrong or the proxy cannot start.
 pub(crate) fn proxy(options: &ProxyOptions, target: &Target, mode: Mode<'_>) -> anyhow::Result<Exit> {
+    let (proto, options) = (options.protocol.only(), &options.run);
+    options.check_stdout(matches!(mode, Mode::Screen(_)))?;
     if let Mode::Screen(screen) = mode {
         screen.check()?;
     }
-    let (proto, options) = (options.protocol.only(), &options.run);
     options.check_stdin(mode.reader_of_stdin())?;
     let listen = options.listen()?;
     let server = target.resolve().map_err(|error| {

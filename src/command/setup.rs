@@ -52,6 +52,8 @@ pub(super) struct Setup {
     snapshots: Option<Snapshots>,
     style: Style,
     lines: LineOptions,
+    /// True if the recording is written to stdout.
+    lines_to_stderr: bool,
     filters: Filters,
     /// Description of the run for recordings; `None` before the start.
     header: Option<Header>,
@@ -74,10 +76,14 @@ impl Setup {
         proto: Option<Proto>,
     ) -> anyhow::Result<(Self, Builder)> {
         check_files(options)?;
+        let flight = options.flight()?;
         let log = options.log.as_deref().map(Log::start).transpose()?;
         log::expression("--filter", options.filter.filter.as_deref());
         log::expression("--until", options.show.until.as_deref());
         log::expression("--fail-on", options.fail_on.as_deref());
+        for expression in &options.save_on {
+            log::expression("--save-on", Some(expression));
+        }
         let registry = options.show.contents.registry()?;
         let filters = parsed(options, registry)?;
         let rules = Rules::read(&options.rules.texts(), &options.rules.files, registry)
@@ -90,7 +96,7 @@ impl Setup {
         let recording = options
             .write
             .as_ref()
-            .map(|target| Prepared::open(target, &bus))
+            .map(|target| Prepared::open(target, flight, &bus))
             .transpose()
             .map_err(Failure::recording)?;
         // A recording or a filter needs all events, even if few are shown.
@@ -132,6 +138,7 @@ impl Setup {
             collects_findings: options.decodes_all(),
             style: style(&options.show),
             lines: options.show.lines,
+            lines_to_stderr: options.writes_to_stdout(),
             header: None,
             snapshots: None,
             recording,
@@ -169,6 +176,9 @@ impl Setup {
         let mut output = Output::new(self.style, &self.filters);
         output.form(self.lines, true, true);
         output.outlive_stdout();
+        if self.lines_to_stderr {
+            output.leave_stdout();
+        }
         let start = Start {
             seed: self.seed,
             target: target.to_owned(),
@@ -276,6 +286,12 @@ fn parsed(options: &RunOptions, registry: &'static Registry) -> Result<Filters, 
         show: parse("--filter", &options.filter.filter)?,
         until: parse("--until", &options.show.until)?,
         fail_on: parse("--fail-on", &options.fail_on)?,
+        save_on: options
+            .save_on
+            .iter()
+            .map(|text| filters::parse("--save-on", Some(text), registry))
+            .filter_map(Result::transpose)
+            .collect::<Result<_, _>>()?,
     })
 }
 

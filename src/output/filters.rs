@@ -13,6 +13,8 @@ pub(crate) struct Filters {
     pub(crate) until: Option<Filter>,
     /// Matches a message that must not be received, shown or not.
     pub(crate) fail_on: Option<Filter>,
+    /// Match messages around which the run is recorded.
+    pub(crate) save_on: Vec<Filter>,
 }
 
 /// Returns a decoder of events for an output.
@@ -41,6 +43,9 @@ pub(crate) fn decoder(style: Style, registry: &'static Registry, filters: &Filte
     }
     if let Some(fail_on) = &filters.fail_on {
         decoder.fail_on(fail_on.clone());
+    }
+    if !filters.save_on.is_empty() {
+        decoder.save_on(filters.save_on.clone());
     }
     decoder
 }

@@ -23,7 +23,8 @@ pub(crate) use filters::{Filters, decoder};
 pub(crate) use findings::Listing;
 pub(crate) use printer::Printer;
 pub(crate) use screen::{is_lost, screen_failed};
-pub(crate) use streams::{print, print_status, say_sentence, write_out};
+use streams::write_err;
+pub(crate) use streams::{print, print_status, say_sentence, show, write_out};
 pub(crate) use summary::leave_to;
 
 use std::{
@@ -69,6 +70,8 @@ pub(crate) struct Output {
     /// The state of plain lines.
     lines: Lines,
     recording: Option<Running>,
+    /// True if the recording is written to stdout, so that lines are printed on stderr.
+    is_on_stderr: bool,
     /// Progress line on stderr; true if stdout is also a terminal.
     progress: Option<(Progress, bool)>,
     /// A search, with the messages around its matches.
@@ -96,6 +99,7 @@ impl Output {
                 folds: None,
             },
             recording: None,
+            is_on_stderr: false,
             progress: None,
             around: None,
             screen: RunScreen::default(),
@@ -159,6 +163,16 @@ impl Output {
     /// Lets the run continue if stdout cannot be written, so that a full disk does not end sessions.
     pub(crate) fn outlive_stdout(&mut self) {
         self.stdout.outlive();
+    }
+
+    /// Prints lines on stderr from now on, because the recording is written to stdout.
+    pub(crate) fn leave_stdout(&mut self) {
+        self.is_on_stderr = true;
+    }
+
+    /// Returns true if stdout could not be written.
+    pub(crate) const fn has_failed(&self) -> bool {
+        self.stdout.has_failed()
     }
 
     /// Warns once if stdout is incomplete.
@@ -288,18 +302,25 @@ impl Output {
         self.recording = Some(running);
     }
 
-    /// Warns once if the recording is incomplete.
-    pub(crate) fn check_recording(&mut self, now: Time) {
-        if let Some(news) = self.recording.as_ref().and_then(Running::news) {
-            self.log(now, Level::Warning, &news);
+    /// Prints news about the recording, and warns once if it is incomplete. A reader of stdout that has gone ends the run
+    /// instead, unless `has_command`: the run then ends with its command.
+    pub(crate) fn check_recording(&mut self, now: Time, has_command: bool) {
+        let Some(recording) = &self.recording else { return };
+        if self.is_on_stderr && !has_command && recording.has_lost_reader() {
+            return;
+        }
+        for (level, text) in recording.news() {
+            self.log(now, level, &text);
         }
     }
 
     /// Ends the recording, except for its summary.
     pub(crate) fn end_recording(&mut self, now: Time) -> Option<(Outcome, Finished)> {
-        let (outcome, finished) = self.recording.take()?.finish();
-        if let Some(news) = &finished.news {
-            self.log(now, Level::Warning, news);
+        let recording = self.recording.take()?;
+        let is_read = !(self.is_on_stderr && recording.has_lost_reader());
+        let (outcome, finished) = recording.finish();
+        for (level, text) in finished.news.iter().filter(|_| is_read) {
+            self.log(now, *level, text);
         }
         Some((outcome, finished))
     }
@@ -357,12 +378,15 @@ impl Output {
         if let Some(stays) = self.screen.step()? {
             return Ok(stays);
         }
+        let is_on_stderr = self.is_on_stderr;
         let is_open = self.stdout.flush(|lines| match &self.progress {
+            _ if is_on_stderr => Ok(write_err(lines)),
             Some((progress, true)) => progress.suspend(|| write_out(lines)),
             _ => write_out(lines),
         })?;
         self.lines.printer.look_at_terminal();
-        Ok(is_open)
+        let is_unread = || self.recording.as_ref().is_some_and(Running::has_lost_reader);
+        Ok(is_open && !(is_on_stderr && is_unread()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Plain lines, for people and for grep.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::Path};
 
 use teetap_capture::{Recorded, Tally};
 use teetap_engine::recording::Outcome;
@@ -232,16 +232,10 @@ pub(super) fn summary(summary: &Summary) -> String {
         (*kernel_drops, "dropped by the kernel"),
         (*lost, "events not shown"),
     ]));
-    if let Some(Outcome { path, recorded }) = recording {
+    if let Some(Outcome { path, recorded, .. }) = recording {
         parts.push(recorded.as_ref().map_or_else(
             || "the recorder crashed".to_owned(),
-            |recorded| {
-                format!(
-                    "{} recorded to {}",
-                    counted(recorded.packets, "packet"),
-                    printable_path(path)
-                )
-            },
+            |recorded| recorded_to(recorded, path),
         ));
         let Recorded { missing, lost, .. } = recorded.clone().unwrap_or_default();
         let extra = [(missing, "packets missing in it"), (lost, "events not recorded")];
@@ -256,6 +250,20 @@ pub(super) fn summary(summary: &Summary) -> String {
     parts.push(format!("seed {seed}"));
     parts.push(format!("exit {}", exit.code()));
     format!("teetap: {}", parts.join(", "))
+}
+
+/// Returns the number of recorded packets and their file.
+fn recorded_to(recorded: &Recorded, path: &Path) -> String {
+    let packets = counted(recorded.packets, "packet");
+    let path = printable_path(path);
+    match recorded.saved {
+        Some((0, _)) => "nothing recorded: no message matched --save-on".to_owned(),
+        Some((files, _)) if files > 1 => {
+            let more = counted(files - 1, "more file");
+            format!("{packets} recorded to {path} and {more}")
+        }
+        _ => format!("{packets} recorded to {path}"),
+    }
 }
 
 /// Returns the address as a DDNet client expects it for 0.7.

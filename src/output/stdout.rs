@@ -45,6 +45,11 @@ impl Stdout {
         self.has_lost_terminal
     }
 
+    /// Returns true if stdout could not be written.
+    pub(super) const fn has_failed(&self) -> bool {
+        matches!(self.fault, Fault::New(_) | Fault::Reported)
+    }
+
     /// Returns an error that was not reported yet, and marks it as reported.
     pub(super) fn take_error(&mut self) -> Option<String> {
         let Fault::New(why) = &mut self.fault else {

@@ -10,7 +10,7 @@ use teetap_wire::{is_deceptive, is_invisible};
 
 use super::fit;
 use crate::{
-    exit::Failure,
+    exit::{Exit, Failure},
     look::{self, Look, TextColor},
 };
 
@@ -24,11 +24,30 @@ pub(crate) fn write_out(bytes: &[u8]) -> Result<bool, Failure> {
     }
 }
 
+/// Writes lines to stderr at once. Returns true, because the loss of stderr ends no run.
+pub(super) fn write_err(bytes: &[u8]) -> bool {
+    // If stderr is closed, nothing can be reported.
+    let _unread = io::stderr().lock().write_all(bytes);
+    true
+}
+
 /// Writes a text for people to stdout at once. Returns false if stdout is closed. Like [`print_status`], removes control
 /// sequences other than colours.
 pub(crate) fn print(text: &str) -> Result<bool, Failure> {
     let look = Look::get().out;
     write_out(look.text(&without_controls(text, look.colours)).as_bytes())
+}
+
+/// Prints a text that is the whole output of a command, as [`print`] does. Returns the exit code; a closed pipe is
+/// success, because its reader has read enough.
+pub(crate) fn show(text: &str) -> Exit {
+    match print(text) {
+        Ok(_) => Exit::Ok,
+        Err(failure) => {
+            say_sentence(&format!("teetap: {failure}"));
+            failure.exit
+        }
+    }
 }
 
 /// Prints one line on stderr. Removes control sequences, which names of files and hosts may contain, but keeps colours

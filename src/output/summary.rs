@@ -93,7 +93,8 @@ impl Output {
 
 /// Returns the lines about the findings of a run.
 fn found(summary: &Summary) -> Vec<String> {
-    let recording = summary.recording.as_ref().map(|outcome| &*outcome.path);
+    let recording = summary.recording.as_ref().filter(|outcome| outcome.is_file);
+    let recording = recording.map(|outcome| &*outcome.path);
     let findings = summary.findings.as_ref();
     let mut lines = findings.map_or_else(Vec::new, |findings| {
         findings::lines(findings, recording, &summary.times)

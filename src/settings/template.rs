@@ -12,7 +12,7 @@ use super::{KEYS, USER_ONLY, options};
 const WIDTH: usize = 100;
 
 /// Values of options that have no default, as examples.
-const EXAMPLES: [(&str, &str); 25] = [
+const EXAMPLES: [(&str, &str); 27] = [
     ("listen", "\"127.0.0.1:8303\""),
     ("seed", "1"),
     ("rule", "[\"drop when sv_emoticon\"]"),
@@ -31,6 +31,8 @@ const EXAMPLES: [(&str, &str); 25] = [
     ("journal", "\"journal.jsonl\""),
     ("faults-from", "\"journal.jsonl\""),
     ("write", "\"run.pcapng\""),
+    ("keep", "\"10min\""),
+    ("save-on", "\"lint\""),
     ("messages", "\"own.tw\""),
     ("verbose", "0"),
     ("proto", "\"auto\""),

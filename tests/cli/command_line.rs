@@ -2,7 +2,7 @@
 
 use crate::{refused, run};
 
-pub(crate) const OPTIONS: [&str; 30] = [
+pub(crate) const OPTIONS: [&str; 32] = [
     "HEAL",
     "CLIENT_ADDRESSES",
     "LISTEN",
@@ -33,6 +33,8 @@ pub(crate) const OPTIONS: [&str; 30] = [
     "JOURNAL",
     "FAULTS_FROM",
     "WRITE",
+    "KEEP",
+    "SAVE_ON",
 ];
 
 /// An address for documentation: it has no server, and can be resolved without a name server.

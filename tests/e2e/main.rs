@@ -11,6 +11,7 @@ mod journal;
 mod judge;
 mod link;
 mod log;
+mod pipes;
 mod recordings;
 mod redirect;
 mod review;

@@ -11,7 +11,7 @@ use std::{
 
 use rustix::fs::{FlockOperation, flock};
 use teetap_proxy::io::{
-    files::{Access, PrivateError, open_private},
+    files::{Access, PrivateError, create_new, open_private},
     is_moved,
 };
 use teetap_wire::printable_path;
@@ -46,6 +46,11 @@ pub enum FileError {
         /// Reason why the file is refused.
         error: PrivateError,
     },
+    /// Stdout is a terminal.
+    #[error(
+        "cannot write a recording to a terminal: pipe it to a program, as in teetap -w - HOST | wireshark -k -i -, or name a file"
+    )]
+    Terminal,
     /// The file cannot be created or written.
     #[error("cannot write the recording {path}: {error}", path = printable_path(path))]
     Create {
@@ -129,6 +134,29 @@ impl RecordingFile {
             opened.cut = length.saturating_sub(opened.end);
         }
         Ok(opened)
+    }
+
+    /// Creates a new file; `None` if the path exists.
+    ///
+    /// # Errors
+    /// An error of the operating system.
+    pub(super) fn create(path: &Path) -> Result<Option<Self>, FileError> {
+        match create_new(path) {
+            Ok(file) => Ok(Some(Self {
+                path: path.to_owned(),
+                file,
+                is_new: true,
+                was_open: false,
+                is_kept: false,
+                cut: 0,
+                end: 0,
+            })),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(FileError::Create {
+                path: path.to_owned(),
+                error,
+            }),
+        }
     }
 
     /// Keeps the file from now on, and removes an incomplete event at its end.

@@ -9,13 +9,13 @@ use teetap_wire::{Code, Dir, Note, Proto, Seq, Side, def::Registry};
 
 mod notes;
 
-use super::*;
+use super::{writer::TICK, *};
 use crate::{Encoder, Item, Playback, ReadError, Run};
 use teetap_proxy::{
     io::Bus,
     session::{
-        Action, Connless, Datagram, Ends, OpensNothing, Origin, Placed, SessionChange, SessionId, State,
-        Transit,
+        Action, Connless, Datagram, Ends, Event, EventKind, Notice, OpensNothing, Origin, Placed,
+        SessionChange, SessionId, State, Transit,
     },
 };
 

@@ -103,6 +103,7 @@ impl Summary {
                     packets: recorded.map(|recorded| recorded.packets),
                     missing: recorded.map(|recorded| recorded.missing),
                     lost: recorded.map(|recorded| recorded.lost),
+                    saved: recorded.and_then(|recorded| Some(recorded.saved.as_ref()?.0)),
                 }
             }),
             findings: self.findings.as_ref().map(FindingsBody::from),

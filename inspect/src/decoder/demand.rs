@@ -130,6 +130,12 @@ impl Decoder {
         self.choose_needs();
     }
 
+    /// Marks events with a message that matches one of these filters, for a flight recorder.
+    pub fn save_on(&mut self, filters: Vec<Filter>) {
+        self.select.save_on(filters);
+        self.choose_needs();
+    }
+
     fn choose_needs(&mut self) {
         let stores = self.contexts.stores();
         let mut needs = if self.demand.everything {

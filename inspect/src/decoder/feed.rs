@@ -15,7 +15,7 @@ impl Decoder {
     #[must_use]
     pub fn decode(&mut self, event: Event) -> DecodedEvent {
         self.look_for_subscribers();
-        let before = self.matches();
+        let (before, saves) = (self.matches(), self.select.saves);
         let began = self.began(event.session);
         let (mut player, mut open_at_end) = (None, None);
         let reading = match &event.what {
@@ -67,6 +67,7 @@ impl Decoder {
             selected: matches > 0 || !self.is_choosy(),
             subscribers,
             matches,
+            saves: self.select.saves > saves,
             ending: self.ending().cloned(),
             joined: self.joins.take_ended(),
             open_at_end,

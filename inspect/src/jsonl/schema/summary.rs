@@ -164,6 +164,9 @@ pub struct RecordingBody<'a> {
     pub missing: Option<u64>,
     /// Number of events dropped because the recorder fell behind.
     pub lost: Option<u64>,
+    /// Number of files that `--save-on` has written; `file` is the last one. Missing without that option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved: Option<u64>,
 }
 
 /// The summary of a recording that was shown.
