@@ -44,9 +44,7 @@ use exit::{Exit, Failure};
 fn main() -> ExitCode {
     let args: Vec<OsString> = env::args_os().collect();
     if let Some(text) = command::topic(&args) {
-        // A closed pipe is success: its reader has read enough.
-        let _closed_pipe = output::print(&text);
-        return ExitCode::SUCCESS;
+        return ExitCode::from(output::show(&text).code());
     }
     let cli = match cli::parse(&args) {
         Ok(cli) => cli,
@@ -106,13 +104,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
             check,
             file,
         } => command::replay(quiet, json, check, &file),
-        Command::Open {
-            filter,
-            range,
-            show,
-            screen,
-            file,
-        } => command::open(&filter, range, &show, &screen, &file),
+        Command::Open(options) => command::open(&options),
         Command::Grep {
             search,
             range,

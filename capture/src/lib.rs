@@ -26,10 +26,15 @@
 //! UTF-8, whose reserved field is set or that has an option of a wrong size, and at a time before 1970, and it does not
 //! limit the number of interfaces. The tests read the output of this crate with `pcap-file` and with tcpdump.
 //!
+//! # Annotated
+//!
+//! [`annotate`] writes a capture of any program again, with the comments that captures of teetap have.
+//!
 //! # Scrubbed
 //!
 //! [`scrub`] writes a copy of a recording without secrets, texts of peers and addresses.
 
+pub mod annotate;
 mod encode;
 mod frame;
 mod index;

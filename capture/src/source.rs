@@ -41,6 +41,22 @@ impl Order {
         }
     }
 
+    /// Returns the bytes of a number.
+    pub(super) fn bytes32(self, number: u32) -> [u8; 4] {
+        match self {
+            Self::Little => number.to_le_bytes(),
+            Self::Big => number.to_be_bytes(),
+        }
+    }
+
+    /// Same as [`Self::bytes32`], for two bytes.
+    pub(super) fn bytes16(self, number: u16) -> [u8; 2] {
+        match self {
+            Self::Little => number.to_le_bytes(),
+            Self::Big => number.to_be_bytes(),
+        }
+    }
+
     /// Returns the number at offset `at`; 0 if it is out of bounds.
     pub(super) fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
         let found = bytes.get(at..).and_then(<[u8]>::first_chunk);

@@ -12,7 +12,7 @@
 use std::fmt::{self, Write as _};
 
 use teetap_proxy::session::{Connless, Datagram, EventKind, Level, Notice, Origin, SessionChange};
-use teetap_wire::{Flags, Note, counted, printable};
+use teetap_wire::{Flags, Note, counted, def::Secrets, printable};
 
 use crate::{
     DecodedEvent, EventLines, Kind, Style, Viewer,
@@ -53,8 +53,15 @@ pub fn of_line(lines: &EventLines<'_>, line: &Line, style: Style) -> Vec<Row> {
 /// Returns the rows of an event joined into one text, which captures store as the comment of its packets.
 #[must_use]
 pub fn comment(decoded: &DecodedEvent) -> String {
+    comment_with(decoded, Secrets::Hide)
+}
+
+/// Same as [`comment`], with secrets shown or hidden.
+#[must_use]
+pub fn comment_with(decoded: &DecodedEvent, secrets: Secrets) -> String {
     let style = Style {
         viewer: Viewer::Everything,
+        secrets,
         ..Style::default()
     };
     let rows = rows(decoded, style);

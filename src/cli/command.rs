@@ -9,8 +9,8 @@ use teetap_proxy::io::Target;
 
 use super::{
     Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, MessagesOptions,
-    MuseumOptions, ProxyOptions, Quiet, Range, ReportOptions, RunOptions, ScreenOptions, Search, Show,
-    ShrinkOptions, TortureOptions,
+    MuseumOptions, OpenOptions, ProxyOptions, Quiet, Range, ReportOptions, RunOptions, ScreenOptions, Search,
+    Show, ShrinkOptions, TortureOptions,
 };
 
 /// Sub-commands.
@@ -57,19 +57,7 @@ pub(crate) enum Command {
     /// Print a recording as a live run would
     ///
     /// Reads pcapng and pcap (of teetap, tcpdump, Wireshark) and the JSON lines of teetap.
-    Open {
-        #[command(flatten)]
-        filter: FilterOption,
-        #[command(flatten)]
-        range: Range,
-        #[command(flatten)]
-        show: Show,
-        #[command(flatten)]
-        screen: ScreenOptions,
-        /// The recording; - is stdin
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-    },
+    Open(Box<OpenOptions>),
     /// Print the messages of a recording that match an expression
     #[command(after_long_help = expressions())]
     Grep {

@@ -31,6 +31,16 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
         "Record the run; teetap open shows it again",
     ),
     (
+        "",
+        "teetap -w - example.org | wireshark -k -i -",
+        "Watch the run in Wireshark",
+    ),
+    (
+        "",
+        "teetap -w run.pcapng --save-on lint example.org",
+        "Record only the minutes around odd messages",
+    ),
+    (
         "run",
         "teetap run example.org --until sv_chat --timeout 30s -- ./client {host} {port}",
         "Run a client, and wait for a message",
@@ -52,6 +62,11 @@ pub(crate) const EXAMPLES: &[(&str, &str, &str)] = &[
         "Repeat a run that was started with --input-log",
     ),
     ("open", "teetap open run.pcapng", "Print a recording"),
+    (
+        "open",
+        "teetap open capture.pcap -w annotated.pcapng",
+        "Comment on the packets of a capture, for Wireshark",
+    ),
     (
         "open",
         "teetap open -f lint --from 90s --to 2min capture.pcap",

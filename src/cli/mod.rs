@@ -21,10 +21,10 @@ pub(crate) use look::LookOptions;
 pub(crate) use options::{ProxyOptions, RunOptions};
 pub(crate) use refuse::{Refusal, command_like, one_line, refuse};
 pub(crate) use screen::ScreenOptions;
-pub(crate) use show::{Definitions, FilterOption, Json, Quiet, Range, Search, Show};
+pub(crate) use show::{Contents, Definitions, FilterOption, Json, Quiet, Range, Search, Show};
 pub(crate) use tools::{
-    DiffOptions, ExplainOptions, JudgeOptions, MessagesOptions, MuseumOptions, ReportOptions, ShrinkOptions,
-    TortureOptions,
+    DiffOptions, ExplainOptions, JudgeOptions, MessagesOptions, MuseumOptions, OpenOptions, ReportOptions,
+    ShrinkOptions, TortureOptions,
 };
 
 use std::ffi::OsString;
@@ -195,7 +195,8 @@ impl Cli {
     fn screen_options(&mut self) -> Option<&mut ScreenOptions> {
         match &mut self.command {
             None => Some(&mut self.screen),
-            Some(Command::Demo { screen, .. } | Command::Open { screen, .. }) => Some(screen),
+            Some(Command::Demo { screen, .. }) => Some(screen),
+            Some(Command::Open(options)) => Some(&mut options.screen),
             Some(_) => None,
         }
     }

@@ -91,9 +91,7 @@ pub(crate) fn refuse(refusal: &Refusal) -> Exit {
         } else {
             text.to_string()
         };
-        // A closed pipe is success: its reader has read enough.
-        let _closed_pipe = streams::print(&text);
-        return Exit::Ok;
+        return streams::show(&text);
     }
     let line = one_line(&error.render().to_string());
     streams::print_status(&match variable {

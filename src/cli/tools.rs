@@ -1,13 +1,14 @@
-//! Options of torture, shrink, explain and diff.
+//! Options of open, torture, shrink, explain and diff.
 
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, time::Duration};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use teetap_wire::{Dir, Side, def::Dialect};
 
 use super::{
     options::Protocol,
-    show::{Contents, Definitions, FilterOption, Json, Quiet, Show},
+    screen::ScreenOptions,
+    show::{Contents, Definitions, FilterOption, Json, Quiet, Range, Show},
     values::{duration, seed},
 };
 
@@ -115,6 +116,35 @@ pub(crate) struct JudgeOptions {
     pub(crate) contents: Contents,
 
     /// The recording: whatever `open` reads; - is stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+}
+
+/// Options and arguments of `teetap open`.
+#[derive(Debug, Args)]
+pub(crate) struct OpenOptions {
+    #[command(flatten)]
+    pub(crate) filter: FilterOption,
+
+    #[command(flatten)]
+    pub(crate) range: Range,
+
+    #[command(flatten)]
+    pub(crate) show: Show,
+
+    #[command(flatten)]
+    pub(crate) screen: ScreenOptions,
+
+    /// Write the capture to a new pcapng file, with comments; - is stdout
+    ///
+    /// Nothing is printed. Each packet of the game gets a comment with its messages, as in a recording of teetap; all else is
+    /// copied, packets of other protocols too. The file contains passwords and is created with mode 0600; comments hide
+    /// them unless --show-secrets is given.
+    #[arg(short = 'w', long = "write", value_name = "OUT", value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["filter", "from", "to", "until", "json", "tui"])]
+    pub(crate) annotated: Option<PathBuf>,
+
+    /// The recording; - is stdin
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }

@@ -1,7 +1,6 @@
 //! `teetap fmt FILE` prints a file of rules in its canonical form.
 
 use std::{
-    fs,
     io::{self, IsTerminal as _},
     path::Path,
 };
@@ -16,7 +15,7 @@ use crate::{
     output,
 };
 
-use super::file;
+use super::{file, new_file};
 
 /// Runs the command.
 ///
@@ -49,8 +48,7 @@ pub(crate) fn fmt(write: bool, check: bool, path: &Path) -> anyhow::Result<Exit>
         return Err(Failure::usage("cannot write to stdin: leave out --write").into());
     }
     if formatted != text {
-        fs::write(path, formatted)
-            .map_err(|error| Failure::network(format!("cannot write {name}: {error}")))?;
+        new_file::replace(path, formatted.as_bytes())?;
     }
     Ok(Exit::Ok)
 }

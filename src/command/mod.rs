@@ -1,6 +1,7 @@
 //! The sub-commands.
 
 mod against;
+mod annotate;
 mod check;
 mod codes;
 mod config;
@@ -15,6 +16,7 @@ mod json;
 mod judge;
 mod messages;
 mod museum;
+mod new_file;
 mod notes;
 mod open;
 mod proxy;
@@ -26,6 +28,7 @@ mod shrink;
 mod text;
 mod topics;
 mod torture;
+mod twice;
 
 pub(crate) use check::{Shown, check};
 pub(crate) use config::config;

@@ -3,7 +3,7 @@
 use std::{
     ffi::OsStr,
     fmt::Write as _,
-    fs::OpenOptions,
+    fs::{self, OpenOptions},
     io::{self, Write as _},
     path::Path,
 };
@@ -151,7 +151,10 @@ fn list() -> String {
 /// Writes a new file. Fails if the file exists.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    file.write_all(bytes)
+    file.write_all(bytes).inspect_err(|_| {
+        // An incomplete file is worse than none.
+        let _gone_already = fs::remove_file(path);
+    })
 }
 
 impl Piece {

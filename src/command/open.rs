@@ -18,11 +18,12 @@ use teetap_rules::Filter;
 use teetap_wire::{printable, printable_path};
 
 use super::{
+    annotate::annotate,
     file::{self, Input},
     setup::style,
 };
 use crate::{
-    cli::{FilterOption, Range, ScreenOptions, Search, Show},
+    cli::{OpenOptions, Range, Search, Show},
     exit::{Exit, Failure},
     filters,
     output::{Extent, Filters, Output, decoder},
@@ -33,18 +34,23 @@ use crate::{
 /// Number of items to print before stdout is flushed.
 const BATCH: usize = 256;
 
-/// Runs the command: prints the recording, or shows it on the screen.
+/// Runs the command: prints the recording, shows it on the screen, or writes it again with comments.
 ///
 /// # Errors
 /// The command line is wrong, or the file cannot be opened or is not a recording. A damaged recording is printed up to
 /// the damage, with a warning before the summary.
-pub(crate) fn open(
-    filter: &FilterOption,
-    range: Range,
-    show: &Show,
-    screen: &ScreenOptions,
-    path: &Path,
-) -> anyhow::Result<Exit> {
+pub(crate) fn open(options: &OpenOptions) -> anyhow::Result<Exit> {
+    let OpenOptions {
+        filter,
+        range,
+        show,
+        screen,
+        annotated,
+        file: path,
+    } = options;
+    if let Some(output) = annotated {
+        return annotate(show.quiet, &show.contents, path, output);
+    }
     if screen.tui {
         let registry = show.contents.registry()?;
         filters::parse("--filter", filter.filter.as_deref(), registry)?;
@@ -54,7 +60,7 @@ pub(crate) fn open(
     let plan = Plan {
         filter: filters::parse("--filter", filter.filter.as_deref(), registry)?,
         style: style(show),
-        range,
+        range: *range,
         search: None,
         nothing: Exit::Ok,
     };
@@ -138,6 +144,7 @@ fn show_input(options: &Show, input: Input, path: &Path, plan: Plan) -> anyhow::
         show: filter,
         until: filters::parse("--until", options.until.as_deref(), registry)?,
         fail_on: None,
+        save_on: Vec::new(),
     };
     let may_end = search.is_some() || filters.until.is_some();
     let mut output = Output::new(style, &filters);

@@ -220,9 +220,14 @@ impl Setting {
     }
 }
 
-/// Returns the option of a command with this long name.
+/// Options of commands that have the name of an option of `teetap HOST` but another meaning.
+const OTHERS: [(&str, &str); 2] = [("open", "write"), ("fmt", "write")];
+
+/// Returns the option of a command with this long name, unless it has another meaning there.
 fn option<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
-    command.get_arguments().find(|arg| arg.get_long() == Some(name))
+    let is_other = OTHERS.contains(&(command.get_name(), name));
+    let mut options = command.get_arguments().filter(|_| !is_other);
+    options.find(|arg| arg.get_long() == Some(name))
 }
 
 /// Returns true if two options of a command conflict.

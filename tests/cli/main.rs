@@ -6,6 +6,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod annotate;
 mod command_line;
 mod config;
 mod diff;

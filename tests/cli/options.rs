@@ -74,6 +74,8 @@ const VALUES: &[(&str, &str)] = &[
     ("faults-from", "x"),
     ("log", "x"),
     ("write", "x.pcapng"),
+    ("keep", "5s"),
+    ("save-on", "c2s"),
     ("messages", "x"),
     ("time", "run"),
 ];
@@ -91,6 +93,9 @@ const SHOWN: [&str; 10] = [
     "show-secrets",
     "messages",
 ];
+
+/// Options of open only.
+const OPENED: [&str; 7] = ["filter", "from", "to", "tui", "theme", "history", "write"];
 
 /// Options of diff.
 const COMPARED: [&str; 8] = [
@@ -135,11 +140,7 @@ fn each_command_takes_only_its_own_options() {
     let all: Vec<String> = mirrored.chain(others).collect();
     let cases: [(&str, Vec<&str>, &[&str]); 16] = [
         ("run", all.iter().map(String::as_str).collect(), &["127.0.0.1:1"]),
-        (
-            "open",
-            [&SHOWN[..], &["filter", "from", "to", "tui", "theme", "history"]].concat(),
-            &["FILE"],
-        ),
+        ("open", [&SHOWN[..], &OPENED[..]].concat(), &["FILE"]),
         ("grep", [&SHOWN[..], &SEARCHED[..]].concat(), &["c2s", "FILE"]),
         ("diff", COMPARED.to_vec(), &["A", "B"]),
         ("judge", JUDGED.to_vec(), &["FILE"]),

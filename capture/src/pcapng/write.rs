@@ -137,20 +137,26 @@ fn interface(leg: Side) -> u32 {
 }
 
 /// Appends a time: the upper half first, in both byte orders.
-fn time(nanoseconds: u64, out: &mut Vec<u8>) {
-    let [a, b, c, d, e, f, g, h] = nanoseconds.to_le_bytes();
+pub(crate) fn time(units: u64, out: &mut Vec<u8>) {
+    let [a, b, c, d, e, f, g, h] = units.to_le_bytes();
     out.extend_from_slice(&[e, f, g, h, a, b, c, d]);
 }
 
-fn comment(text: &str, out: &mut Vec<u8>) {
-    let end = text.floor_char_boundary(LONGEST_COMMENT);
-    if end > 0 {
-        option(COMMENT, text.get(..end).unwrap_or_default().as_bytes(), out);
+pub(crate) fn comment(text: &str, out: &mut Vec<u8>) {
+    let text = short(text);
+    if !text.is_empty() {
+        option(COMMENT, text.as_bytes(), out);
     }
 }
 
+/// Returns the part of a comment that is written: at most [`LONGEST_COMMENT`] bytes.
+pub(crate) fn short(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LONGEST_COMMENT))
+        .unwrap_or_default()
+}
+
 /// Appends an option. Appends nothing if the value is too long.
-fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
     let Ok(length) = u16::try_from(value.len()) else {
         return;
     };
@@ -160,12 +166,12 @@ fn option(code: u16, value: &[u8], out: &mut Vec<u8>) {
     pad(value.len(), out);
 }
 
-fn pad(length: usize, out: &mut Vec<u8>) {
+pub(crate) fn pad(length: usize, out: &mut Vec<u8>) {
     out.resize(out.len() + length.next_multiple_of(4) - length, 0);
 }
 
 /// Appends a block, whose length is at both ends.
-fn block(kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn block(kind: u32, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&kind.to_le_bytes());
     out.extend_from_slice(&[0; 4]);
