@@ -196,9 +196,7 @@ impl Served {
                 self.next += 1;
             }
         }
-        if self.sums.is_none() {
-            return None;
-        }
+        self.sums.as_ref()?;
         match (head.is_last, self.amount.cmp(&self.size)) {
             (_, std::cmp::Ordering::Greater) => Some(MapFact::TooLong {
                 got: self.amount,
