@@ -263,10 +263,24 @@ impl Checker<'static> {
             .iter()
             .map(|part| match part {
                 syntax::TemplatePart::Text(text) => Some(TextPart::Text(text.as_str().into())),
-                syntax::TemplatePart::Value(expr) => self.logged(expr),
+                syntax::TemplatePart::Value(expr) => match &expr.kind {
+                    Kind::Text(text) => self.literal(text, expr.span),
+                    _ => self.logged(expr),
+                },
             })
             .collect();
         parts.into_iter().collect()
+    }
+
+    /// Checks a text in braces: the text that a name stands for.
+    fn literal(&mut self, text: &str, span: Span) -> Option<TextPart> {
+        if text.contains('{') {
+            let what = format!("{text:?} has values in braces, and is itself in braces");
+            let help = "write the text and its values in place of the name";
+            self.report(Diagnostic::new(Code::NotValue, span, what).help(help));
+            return None;
+        }
+        Some(TextPart::Text(text.into()))
     }
 
     fn logged(&mut self, expr: &Expr) -> Option<TextPart> {
@@ -392,11 +406,7 @@ impl Checker<'static> {
     /// Checks the values in braces of a text, which stands at `span`.
     fn in_braces(&mut self, text: &str, span: Span) -> Option<Box<[TextPart]>> {
         // Without escapes, a place in the text is a place in the source.
-        let has_escapes = span.end - span.start != text.len() + 2;
-        let place = |found: Span| match has_escapes {
-            true => span,
-            false => Span::new(span.start + 1 + found.start, span.start + 1 + found.end),
-        };
+        let place = |found: Span| syntax::place_in_text(span, text, found);
         let template = match syntax::parse_template(text) {
             Ok(template) => template,
             Err(diagnostic) => {

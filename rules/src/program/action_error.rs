@@ -8,9 +8,9 @@ pub(super) enum ActionError {
     /// A value is unknown.
     #[error("the value for `{0}` is missing")]
     MissingValue(Box<str>),
-    /// A text with values in braces contains a secret.
+    /// The value contains a secret of a message, and the field that it is for is not secret.
     #[error(
-        "the text contains a secret, which would be readable; only the text of `log` and `fail` hides it"
+        "the value contains a secret, which would be readable; only secret fields and the texts of `log` and `fail` hide it"
     )]
     Secret,
     /// `replace` would write a field that fits no datagram.

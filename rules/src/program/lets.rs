@@ -12,7 +12,7 @@ use crate::check::is_word;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::filter::Filter;
 use crate::span::Span;
-use crate::syntax::{Expr, Kind, Let, Path, Rule, Statement};
+use crate::syntax::{Expr, Kind, Let, Path, Rule, Statement, TemplatePart, parse_template, place_in_text};
 
 /// Maximum number of parts in an expression, including those for its names.
 const MAX_SIZE: usize = 16 * 1024;
@@ -182,6 +182,10 @@ impl NamedExprs {
         for action in &mut rule.actions {
             action.each_expr_mut(&mut put);
         }
+        let mut fill = |expr: &mut Expr| self.fill(expr, diagnostics);
+        for action in &mut rule.actions {
+            action.each_field_mut(&mut fill);
+        }
         rule
     }
 
@@ -191,6 +195,33 @@ impl NamedExprs {
             return expr;
         }
         self.put(expr.clone(), diagnostics).unwrap_or(expr)
+    }
+
+    /// Replaces the names in the braces of a text by their expressions.
+    fn fill(&mut self, expr: &mut Expr, diagnostics: &mut Vec<Diagnostic>) {
+        let Kind::Text(text) = &expr.kind else { return };
+        if self.known.is_empty() || !text.contains('{') {
+            return;
+        }
+        // The check reports an error in the text.
+        let Ok(mut template) = parse_template(text) else {
+            return;
+        };
+        let known = (diagnostics.len(), self.failed.len(), self.near.len());
+        for part in &mut template.0 {
+            if let TemplatePart::Value(value) = part {
+                *value = self.expanded(value.clone(), diagnostics);
+            }
+        }
+        let place = |found: &mut Span| *found = place_in_text(expr.span, text, *found);
+        let new = diagnostics.iter_mut().skip(known.0);
+        new.for_each(|diagnostic| place(&mut diagnostic.span));
+        self.failed.iter_mut().skip(known.1).for_each(place);
+        self.near
+            .iter_mut()
+            .skip(known.2)
+            .for_each(|(span, _)| place(span));
+        expr.kind = Kind::Text(template.text());
     }
 
     /// Checks the expressions that no rule or link line uses, and improves the diagnostics about names.

@@ -37,6 +37,7 @@ mod act;
 mod action_error;
 mod checker;
 mod compile;
+mod composed;
 mod decide;
 mod dispatch;
 mod expect;

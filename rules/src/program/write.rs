@@ -3,21 +3,19 @@
 //! Law: an action changes only the bytes of the fields that it names. If it fails, the message is unchanged and a
 //! notice reports the cause.
 
-use teetap_wire::def::{Datum, Decoded, Dialect, HIDDEN};
+use teetap_wire::def::{Datum, Decoded, Dialect, Record, Source};
 use teetap_wire::{Dir, Proto};
 
 use super::act::ActionRun;
 use super::action_error::ActionError;
+use super::composed::{Text, hides, plain, shown};
 use crate::check::{Assign, DialectForm, Replace, ResolvedAction, Target, Template, VarValue};
 use crate::eval::{self, DefKey, Facts, Given, Number, Reported, TextPart, Value};
-use crate::syntax::{Action, Quantity};
+use crate::syntax::Action;
 use crate::verdict::{Effect, End, Made, RuleId};
 
 /// Maximum length of a message that `replace` writes, in bytes: no datagram contains more.
 const MAX_EDIT: usize = 1400;
-
-/// Maximum length of a text that a rule reports, in characters.
-const MAX_LOG: usize = 1000;
 
 impl<F: Facts> ActionRun<'_, F> {
     /// Changes fields, all or none. Returns true if the bytes of the message differ now.
@@ -32,9 +30,15 @@ impl<F: Facts> ActionRun<'_, F> {
             let Some((_, place, value)) = assign.places.iter().find(|(of, ..)| *of == key) else {
                 continue;
             };
-            let value = self.datum(value, &key)?;
+            let mut copied = Vec::new();
+            let value = self.datum(value, &key, &mut copied)?;
             let value = value.ok_or_else(|| ActionError::missing(&*assign.what))?;
             self.write(place, &value, &mut decoded, &mut edit)?;
+            if let (false, Some(def)) = (copied.is_empty(), self.facts.subject().def) {
+                decoded.read(def, &edit, self.body);
+                let record = decoded.find(place);
+                hides(def, (decoded.view(), record), &edit, &copied)?;
+            }
         }
         Ok(self.put(edit))
     }
@@ -56,9 +60,7 @@ impl<F: Facts> ActionRun<'_, F> {
         let Some(record) = decoded.find(place) else {
             return Ok(false);
         };
-        let old = def
-            .bytes(record, teetap_wire::def::Source::Bytes(&edit))
-            .into_owned();
+        let old = def.bytes(record, Source::Bytes(&edit)).into_owned();
         let mut new = Vec::new();
         let mut end = 0;
         for captures in replace.regex.captures_iter(&old) {
@@ -120,17 +122,36 @@ impl<F: Facts> ActionRun<'_, F> {
     fn form(&self, form: &DialectForm, dir: Dir, what: &str) -> Result<Made, ActionError> {
         let key = self.key();
         let mut fields = Vec::with_capacity(form.fields.len());
+        let mut copied = Vec::new();
         for (name, value) in &form.fields {
             let value = match (value, &key) {
                 (Value::Fixed(datum), _) => Some(datum.clone()),
-                (value, Some(key)) => self.datum(value, key)?,
+                (value, Some(key)) => {
+                    let mut of_field = Vec::new();
+                    let value = self.datum(value, key, &mut of_field)?;
+                    copied.extend(of_field.into_iter().map(|secret| (name, secret)));
+                    value
+                }
                 (_, None) => None,
             };
             let value = value.ok_or_else(|| ActionError::missing(format!("{what}.{name}")))?;
             fields.push((name.clone(), value));
         }
-        let mut data = Vec::new();
-        form.def.encode(&Datum::Group(fields), &mut data)?;
+        let (mut data, fields) = (Vec::new(), Datum::Group(fields));
+        form.def.encode(&fields, &mut data)?;
+        if !copied.is_empty() {
+            let (mut body, mut decoded) = (Vec::new(), Decoded::new());
+            form.def.encode_fields(&fields, &mut body)?;
+            decoded.read(form.def, &body, 0);
+            for (name, secret) in copied {
+                let is_here = |record: &&Record| {
+                    let field = form.def.field(record.field);
+                    record.depth == 0 && field.is_some_and(|field| *field.name == **name)
+                };
+                let record = decoded.records().iter().find(is_here);
+                hides(form.def, (decoded.view(), record), &body, &[secret])?;
+            }
+        }
         let vital = form.vital;
         Ok(Made {
             dir,
@@ -140,17 +161,31 @@ impl<F: Facts> ActionRun<'_, F> {
         })
     }
 
-    /// Returns a value for a field; `None` if a part of it is missing.
-    fn datum(&self, value: &Value, key: &DefKey) -> Result<Option<Datum>, ActionError> {
-        let Value::Template(parts) = value else {
-            return Ok(self.rule.when.value(value, self.facts, key, self.memory));
-        };
-        let mut text = Text::default();
-        parts.iter().for_each(|part| self.add_part(part, &mut text));
-        if text.shown != text.whole {
-            return Err(ActionError::Secret);
+    /// Returns a value for a field; `None` if a part of it is missing. Appends the secrets in the value to `copied`.
+    fn datum(
+        &self,
+        value: &Value,
+        key: &DefKey,
+        copied: &mut Vec<Box<[u8]>>,
+    ) -> Result<Option<Datum>, ActionError> {
+        let datum = || self.rule.when.value(value, self.facts, key, self.memory);
+        match value {
+            Value::Template(parts) => {
+                let mut text = Text::default();
+                parts.iter().for_each(|part| self.add_part(part, &mut text));
+                copied.extend(text.secrets);
+                Ok((!text.lacks_value).then(|| Datum::Bytes(text.whole.into_bytes())))
+            }
+            Value::Text(text) => {
+                if let Some((bytes, Some(secret))) = self.reported(*text) {
+                    copied.extend(bytes.get(secret).map(Into::into));
+                }
+                Ok(datum())
+            }
+            // Computed numbers may reveal a secret in other digits.
+            Value::Number(number) if self.is_secret(number) => Err(ActionError::Secret),
+            Value::Number(_) | Value::Fixed(_) => Ok(datum()),
         }
-        Ok((!text.lacks_value).then(|| Datum::Bytes(text.whole.into_bytes())))
     }
 
     /// Sets a variable.
@@ -273,55 +308,6 @@ impl<F: Facts> ActionRun<'_, F> {
         self.verdict.edit = (!is_same).then_some(edit);
         is_new
     }
-}
-
-/// Text that a rule reports.
-#[derive(Default)]
-struct Text {
-    /// Text with dots for secrets.
-    shown: String,
-    whole: String,
-    /// True if a value is missing, so that the text contains `?` in its place.
-    lacks_value: bool,
-}
-
-impl Text {
-    fn push(&mut self, part: &str, is_secret: bool) {
-        self.whole.push_str(part);
-        self.shown.push_str(if is_secret { HIDDEN } else { part });
-    }
-
-    /// Appends literal text. If a secret follows, one space precedes its dots, as in the line of a message.
-    fn before(&mut self, part: &str, has_secret: bool) {
-        self.whole.push_str(part);
-        if has_secret && !part.is_empty() {
-            self.shown.push_str(part.trim_end());
-            self.shown.push(' ');
-        } else {
-            self.shown.push_str(part);
-        }
-    }
-}
-
-/// Returns a number with its unit. Times are in seconds.
-fn shown(value: Option<i64>, quantity: Quantity) -> String {
-    match (value, quantity) {
-        (None, _) => "?".to_owned(),
-        (Some(micros), Quantity::Duration) => {
-            let sign = if micros < 0 { "-" } else { "" };
-            let micros = micros.unsigned_abs();
-            let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
-            let text = text.trim_end_matches('0').trim_end_matches('.');
-            format!("{sign}{text}s")
-        }
-        (Some(value), _) => value.to_string(),
-    }
-}
-
-/// Returns a text without control characters, which a peer may have sent, truncated to [`MAX_LOG`] characters.
-pub(super) fn plain(text: &str) -> Box<str> {
-    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    text.chars().take(MAX_LOG).map(shown).collect::<String>().into()
 }
 
 /// Returns a text without values: the check allows no others in a rule without a condition.

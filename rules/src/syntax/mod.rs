@@ -46,6 +46,6 @@ pub use pipeline::RuleStep;
 pub use profile::{Profile, Use};
 pub use rule::Rule;
 pub use statement::{Outlined, Statement, outline, parse_statements};
-pub(crate) use template::parse_template;
 pub use template::{Template, TemplatePart};
+pub(crate) use template::{parse_template, place_in_text};
 pub(crate) use words::{ACTIONS, LINK_WORDS, MODIFIERS, OPERATORS};

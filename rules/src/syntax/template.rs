@@ -27,6 +27,27 @@ pub enum TemplatePart {
     Value(Expr),
 }
 
+impl Template {
+    /// Returns the text without quotes and escapes, which [`parse_template`] reads.
+    pub(crate) fn text(&self) -> String {
+        let part = |part: &TemplatePart| match part {
+            TemplatePart::Text(text) => text.replace('{', "{{").replace('}', "}}"),
+            TemplatePart::Value(expr) => format!("{{{expr}}}"),
+        };
+        self.0.iter().map(part).collect()
+    }
+}
+
+/// Returns the place in the source of a place within `text`, whose quotes are at `span`. If the text has escapes, returns
+/// the place of the whole text.
+pub(crate) fn place_in_text(span: Span, text: &str, found: Span) -> Span {
+    let has_escapes = span.end - span.start != text.len() + 2;
+    match has_escapes {
+        true => span,
+        false => Span::new(span.start + 1 + found.start, span.start + 1 + found.end),
+    }
+}
+
 /// Parses a text in quotes, if there is one.
 pub(super) fn opt_template(i: &mut Input<'_>) -> Parsed<Option<Template>> {
     blank(i)?;

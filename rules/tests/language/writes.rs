@@ -1,6 +1,6 @@
 //! Tests of actions that write fields of messages, or create messages.
 
-use teetap_rules::{Effect, Opening, Verdict};
+use teetap_rules::{Effect, Opening, Program, Verdict};
 use teetap_wire::def::{Datum, Decoded, Registry, Source};
 use teetap_wire::{Dir, Proto};
 
@@ -419,8 +419,24 @@ fn texts_are_composed_of_values() {
         ),
         (
             "inject s2c sv_motd{message: \"{.password}\"} when rcon_auth",
+            auth.clone(),
+            SECRET,
+        ),
+        (
+            "inject s2c sv_motd{message: rcon_auth.password} when rcon_auth",
+            auth.clone(),
+            SECRET,
+        ),
+        (
+            "let word = .password\nreply sv_motd{message: \"{word}!\"} when rcon_auth",
+            auth.clone(),
+            SECRET,
+        ),
+        // The secret follows a text that is shown.
+        (
+            "inject c2s cl_say{message: \"{.password} /login x\"} when rcon_auth",
             auth,
-            "the text contains a secret, which would be readable; only the text of `log` and `fail` hides it",
+            SECRET,
         ),
     ] {
         let (verdict, effects) = outcome(source, &message);
@@ -430,6 +446,83 @@ fn texts_are_composed_of_values() {
             "{source}: {effects:?}"
         );
     }
+}
+
+const SECRET: &str = "the value contains a secret, which would be readable; only secret fields and the texts of `log` and \
+                      `fail` hide it";
+
+#[test]
+fn a_secret_is_copied_to_where_output_hides_it() {
+    let auth = (Dir::C2s, message("rcon_auth", &[("password", "hunter2".into())]));
+    for (source, name, field, value) in [
+        (
+            "inject c2s rcon_cmd{cmd: .password} when rcon_auth",
+            "rcon_cmd",
+            "cmd",
+            "hunter2",
+        ),
+        (
+            "inject c2s cl_say{message: \"/login {.password}\"} when rcon_auth",
+            "cl_say",
+            "message",
+            "/login hunter2",
+        ),
+    ] {
+        let (verdict, effects) = outcome(source, &auth);
+        assert!(effects.is_empty(), "{effects:?}");
+        assert_eq!(
+            verdict.after[0].data,
+            message(name, &[(field, value.into())]),
+            "{source}"
+        );
+    }
+    assert_eq!(
+        edited("set .password = \"{.password}!\" when rcon_auth", &auth),
+        message("rcon_auth", &[("password", "hunter2!".into())])
+    );
+}
+
+#[test]
+fn names_of_expressions_are_replaced_in_braces() {
+    let named = "let who = .client_id + 1\nlet word = \"hi\"\nlet line = \"{word} {who}\"\n";
+    for (rule, text) in [
+        ("set .message = \"{word} {who}\" when sv_chat", "hi 4"),
+        ("set .message = line when sv_chat", "hi 4"),
+    ] {
+        assert_eq!(
+            edited(&format!("{named}{rule}"), &chat(3, "x")),
+            chat(3, text).1,
+            "{rule}"
+        );
+    }
+    let (_, effects) = outcome(
+        &format!("{named}log \"{{word}} {{who}}\" when sv_chat"),
+        &chat(3, "x"),
+    );
+    assert!(
+        matches!(&effects[..], [Effect::Log { text, .. }] if **text == *"hi 4"),
+        "{effects:?}"
+    );
+    let errors = |rule: &str| {
+        let errors = Program::compile(&format!("{named}{rule}"), Registry::builtin()).unwrap_err();
+        errors
+            .iter()
+            .map(|error| (error.message.clone(), error.help.clone()))
+            .collect::<Vec<_>>()
+    };
+    let help = "write the text and its values in place of the name".to_owned();
+    assert_eq!(
+        errors("log \"{line}\" when sv_chat"),
+        [(
+            "\"{word} {who}\" has values in braces, and is itself in braces".to_owned(),
+            Some(help)
+        )]
+    );
+    let near = errors("set .message = \"{wort}\" when sv_chat");
+    assert!(
+        near[0].1.as_ref().is_some_and(|help| help.contains("`word`")),
+        "{near:?}"
+    );
 }
 
 #[test]

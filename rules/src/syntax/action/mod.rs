@@ -269,6 +269,15 @@ impl Action {
         }
     }
 
+    /// Calls `each` with the value of every field that the action writes.
+    pub(crate) fn each_field_mut(&mut self, each: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Self::Set(assigns) => assigns.iter_mut().for_each(|assign| each(&mut assign.value)),
+            Self::Make(made) => made.fields.iter_mut().for_each(|(_, value)| each(value)),
+            _ => {}
+        }
+    }
+
     /// Returns true if the action ends the search, so that later rules are not tried.
     #[must_use]
     pub const fn ends(&self) -> bool {
