@@ -72,6 +72,9 @@ const ROWS: &[Row] = &[
     (Place::Action, &["include", "import", "load", "require_file"],
         "`-R one.tap -R two.tap` on the command line: a file includes no other"),
     (Place::Action, &["network", "net", "netem", "tc", "qdisc", "wire", "impair"], "`link both delay 40ms`"),
+    (Place::Action, &["blackhole"], "`link both blackhole from 10s to 15s`"),
+    (Place::Action, &["iptables", "nft", "ufw", "pfctl", "ipfw"], "`drop when s2c`, or `drop when sv_chat` for one message"),
+    (Place::Action, &["timeout"], "`link both blackhole from 10s`, after which the peers time out"),
 
     (Place::Condition, &["ip", "addr", "address", "host", "src", "dst", "udp", "tcp", "port", "source", "destination",
         "endpoint", "peer", "saddr", "daddr", "sport", "dport"],

@@ -159,6 +159,10 @@ fn some_number(i: &mut Input<'_>, what: &str, help: &str) -> Parsed<(Number, Spa
 
 /// Parses a percentage.
 fn share(i: &mut Input<'_>) -> Parsed<Share> {
+    if let Some(share) = advice::fraction(&advice::line(i)) {
+        blank(i)?;
+        return cut(wanted(i, "a percentage, as in `chance 5%`").help(format!("write `chance {share}`")));
+    }
     match opt_share(i)? {
         Some(share) => Ok(share),
         None => cut(wanted(i, "a percentage, as in `chance 5%`").help("write `chance 5%`")),

@@ -254,7 +254,11 @@ fn whole_link(i: &mut Input<'_>) -> Parsed<Link> {
 fn seed(i: &mut Input<'_>) -> Parsed<Statement> {
     blank(i)?;
     let start = keyword("seed")(i)?;
-    if rest(i).trim_start().starts_with(':') {
+    if let Some(after) = rest(i).trim_start().strip_prefix(':') {
+        let number = after.trim();
+        if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return cut(wanted(i, "a number, as in `seed 42`").help(format!("write `seed {number}`")));
+        }
         return backtrack();
     }
     let Some((number, span)) = opt_number(i)? else {

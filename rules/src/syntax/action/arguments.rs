@@ -84,7 +84,34 @@ pub(super) fn delay(i: &mut Input<'_>) -> Parsed<Action> {
 }
 
 /// Parses the number of messages that overtake.
+/// Returns an error for a percentage after the word of an action: link lines have one.
+fn refuse_share(i: &mut Input<'_>, verb: &str) -> Parsed<()> {
+    let tail = advice::line(i);
+    let (Some(share), after) = advice::share_first(&tail) else {
+        return Ok(());
+    };
+    blank(i)?;
+    let count = if verb == "reorder" { "4" } else { "3 bits" };
+    let mut texts = Vec::new();
+    if !after.is_empty() && !after.starts_with(|c: char| c.is_ascii_digit()) {
+        texts.push(format!(
+            "{verb} {count} when {} chance {share}",
+            advice::bare(after)
+        ));
+    }
+    if verb != "reorder" {
+        texts.push(format!("link both {verb} {share}"));
+    }
+    // A link without a delay has nothing to overtake.
+    texts.push(format!("link both delay 40ms {verb} {share}"));
+    let error = wanted(i, "a number");
+    cut(error
+        .help("write a number, such as 3")
+        .or_help(advice::first_statement(i, texts)))
+}
+
 pub(super) fn reorder(i: &mut Input<'_>) -> Parsed<Action> {
+    refuse_share(i, "reorder")?;
     match opt_times(i)? {
         Some(after) => Ok(Action::Reorder { after }),
         None => {
@@ -152,6 +179,7 @@ pub(super) fn dup(i: &mut Input<'_>) -> Parsed<Action> {
 }
 
 pub(super) fn corrupt(i: &mut Input<'_>) -> Parsed<Action> {
+    refuse_share(i, "corrupt")?;
     let Some(count) = opt_times(i)? else {
         return cut(wanted(i, "a number, as in `corrupt 3 bits`")
             .help("write `corrupt 3 bits` or `corrupt 2 bytes`, which are chosen at random"));

@@ -7,6 +7,7 @@ use winnow::prelude::*;
 
 use super::Action;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::syntax::advice;
 use crate::syntax::argument::{duration, measured, opt_number};
 use crate::syntax::error::wanted;
 use crate::syntax::lex::{Input, Parsed, blank, cut, keyword};
@@ -21,9 +22,35 @@ pub(super) fn fail(i: &mut Input<'_>) -> Parsed<Action> {
     blank(i)?;
     match opt_template(i)? {
         Some(why) => Ok(Action::Fail(why)),
-        None => cut(wanted(i, "a text, as in `fail \"no answer\"`")
-            .help("write the reason in quotes: `fail \"no answer\"`")),
+        None => {
+            let error = wanted(i, "a text, as in `fail \"no answer\"`");
+            let help = advice::first_statement(i, when_to_fail(&advice::line(i)));
+            let usual = "write the reason in quotes: `fail \"no answer\"`";
+            cut(error.help(help.unwrap_or_else(|| usual.to_owned())))
+        }
     }
+}
+
+/// Returns rules for a condition in place of the reason, such as `if no con_ready in 5s` or `when close`.
+fn when_to_fail(tail: &str) -> Vec<String> {
+    let (word, cond) = advice::split_word(tail);
+    if !matches!(word, "if" | "when" | "unless" | "on") || cond.contains('"') {
+        return Vec::new();
+    }
+    let mut texts = Vec::new();
+    let (first, after) = advice::split_word(cond);
+    let awaited = match (word, first) {
+        ("unless", _) => Some(cond),
+        (_, "no" | "not" | "missing" | "without") => Some(after),
+        _ => None,
+    };
+    if let Some(awaited) = awaited {
+        let awaited = awaited.replace(" in ", " within ").replace(" after ", " within ");
+        texts.push(format!("expect {awaited}"));
+        texts.push(format!("expect {awaited} within 5s"));
+    }
+    texts.push(format!("fail \"{cond}\" when {cond}"));
+    texts
 }
 
 pub(super) fn expect(i: &mut Input<'_>) -> Parsed<Action> {

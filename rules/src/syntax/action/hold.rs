@@ -20,19 +20,22 @@ pub(super) fn hold(i: &mut Input<'_>) -> Parsed<Action> {
         let time = tail.strip_prefix("for ").unwrap_or(&tail);
         let moved = tail.split_once(" until ");
         let moved = moved.map(|(cond, until)| format!("hold until {until} when {}", advice::bare(cond)));
+        let last = tail.split_once(" for ").or_else(|| tail.rsplit_once(' '));
+        let last = last.map(|(cond, time)| format!("delay {time} when {}", advice::bare(cond)));
         let texts = [
             moved.unwrap_or_default(),
             format!("delay {time}"),
             time.split_once(' ')
                 .map(|(time, cond)| format!("delay {time} when {cond}"))
                 .unwrap_or_default(),
+            last.unwrap_or_default(),
             format!("hold until seen(enter_game) {tail}"),
             format!("hold until seen(enter_game) unordered when {tail}"),
         ];
         let help = advice::first_statement(i, texts);
-        return cut(error
-            .help("write `hold until seen(enter_game) when sv_motd`")
-            .or_help(help));
+        return cut(
+            error.help(help.unwrap_or_else(|| "write `hold until seen(enter_game) when sv_motd`".to_owned()))
+        );
     }
     let until = expression(i)?;
     let (max, unordered) = patience(i)?;

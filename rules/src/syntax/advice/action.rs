@@ -1,7 +1,7 @@
 //! Corrections of actions: other words in their place, conditions before them, and missing durations.
 
-use super::first_statement;
 use super::text::{self, bare, line, split_word, splits};
+use super::{first_statement, sentence};
 use crate::diagnostic::Diagnostic;
 use crate::synonym::{self, Place};
 use crate::syntax::error::wanted;
@@ -35,6 +35,7 @@ pub(in crate::syntax) fn no_action(i: &Input<'_>, verb: &str, tail: &str) -> Opt
         texts.push(format!("link both delay 40ms {whole}"));
         texts.push(format!("link both rate 2mbit {whole}"));
     }
+    texts.extend(sentence::links(verb, tail.trim()));
     if let Some(help) = first_statement(i, texts) {
         return Some(help);
     }
@@ -60,7 +61,18 @@ pub(in crate::syntax) fn no_action(i: &Input<'_>, verb: &str, tail: &str) -> Opt
     let other = typed
         .and_then(|typed| typed.split(' ').next())
         .map(|action| format!("{action} {}", tail.trim()));
-    if let Some(help) = first_statement(i, other) {
+    let acts = match typed.and_then(|typed| typed.split(' ').next()) {
+        Some("close") => Some("close both"),
+        Some(action @ ("drop" | "dup" | "log" | "pass" | "pause" | "mark")) => Some(action),
+        _ => None,
+    };
+    let made = match typed.and_then(|typed| typed.split(' ').next()) {
+        Some("inject") => sentence::inject(tail.trim()),
+        Some("set") => sentence::set(tail.trim()),
+        _ => None,
+    };
+    let plain = acts.map_or_else(Vec::new, |acts| sentence::rules(acts, tail.trim(), true));
+    if let Some(help) = first_statement(i, other.into_iter().chain(made).chain(plain)) {
         return Some(help);
     }
     let kept = synonym::help(Place::Action, verb);

@@ -6,6 +6,7 @@
 pub(super) mod action;
 mod joined;
 pub(super) mod rule;
+mod sentence;
 mod text;
 
 use teetap_wire::{is_deceptive, is_invisible};
@@ -16,7 +17,8 @@ use super::words::{ACTIONS, LINK_WORDS, MODIFIERS};
 use crate::synonym;
 
 pub(super) use joined::joined;
-pub(super) use text::{bare, direction, line, split_word};
+pub(super) use sentence::fraction;
+pub(super) use text::{bare, direction, line, share_first, split_word};
 
 /// Maximum length of a correction in characters.
 const MAX_SHOWN: usize = 200;

@@ -1,8 +1,8 @@
 //! Corrections of rules: conditions, actions and modifiers at the wrong place.
 
 use super::action::meant_condition;
-use super::first_statement;
 use super::text::{bare, line, share_first, split_word, splits};
+use super::{first_statement, sentence};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::action::Action;
 use crate::syntax::argument::Shown;
@@ -60,7 +60,7 @@ pub(in crate::syntax) fn no_condition(i: &Input<'_>, actions: &[Action]) -> Diag
     }
     let (share, after) = share_first(tail);
     let cond = bare(after);
-    let mut texts = Vec::new();
+    let mut texts = sentence::rules(&acts, tail, false);
     if let Some(share) = share {
         texts.push(format!("{acts} when {cond} chance {share}"));
         if cond.is_empty() {
@@ -86,6 +86,7 @@ pub(in crate::syntax) fn no_condition(i: &Input<'_>, actions: &[Action]) -> Diag
     }
     texts.extend(splits(tail).map(|(before, after)| format!("{acts} when {} {before}", bare(after))));
     texts.push(format!("{acts} when enter_game {tail}"));
+    texts.extend(sentence::rules(&acts, tail, true));
     for (before, after) in splits(&cond) {
         texts.push(format!("{acts} when {before} and {after}"));
     }

@@ -76,7 +76,7 @@ pub(in crate::syntax) fn bare(text: &str) -> String {
 }
 
 /// Returns the percentage at the start of a text, and the text after it.
-pub(super) fn share_first(text: &str) -> (Option<&str>, &str) {
+pub(in crate::syntax) fn share_first(text: &str) -> (Option<&str>, &str) {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
