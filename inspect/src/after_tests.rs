@@ -336,3 +336,98 @@ fn rules_do_not_know_what_is_done_to_a_message() {
         );
     }
 }
+
+/// Returns the decoded events of a message that is held with number 1, and of its release with other bytes.
+fn held_and_released(came: &[u8], left: &[u8]) -> DecodedEvent {
+    let held = teetap_proxy::session::HeldId(std::num::NonZeroU32::MIN);
+    let bytes = |data| testing::chunks(1, false, &[(Some(7), data)]);
+    let (came, sent) = (bytes(came), bytes(left));
+    let mut whole = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, &came, std::iter::empty());
+    whole.placed = [Placed {
+        held: Some(held),
+        ..Placed::new(None, Action::Hold)
+    }]
+    .into();
+    let mut released = Datagram::new(Dir::C2s, Proto::V7, Origin::Rule, b"", std::iter::once(&*sent));
+    released.made = [MadeAt {
+        sent: sent_at(left).unwrap(),
+        how: MadeHow::Release,
+        rule: Some("slowready".into()),
+        held: Some(held),
+        waited: Duration::from_secs(2),
+    }]
+    .into();
+    let mut decoder = Decoder::new(Registry::builtin());
+    let mut decode = |datagram| {
+        decoder.decode(Event {
+            at: Time(1_000_000),
+            session: Some(SessionId(1)),
+            what: EventKind::Datagram(datagram),
+        })
+    };
+    decode(whole);
+    decode(released)
+}
+
+#[test]
+fn a_message_that_was_edited_while_it_was_held_shows_both_at_its_release() {
+    let (came, left) = (say("hello"), say("goodbye"));
+    let decoded = held_and_released(&came, &left);
+    let text = line(&decoded);
+    assert!(
+        text.ends_with("released after 2.000 s (slowready) all: hello → goodbye"),
+        "{text}"
+    );
+    let json = json(&decoded, Verbosity::Bytes);
+    assert_eq!(json["fields"]["message"], "hello");
+    assert_eq!(json["sent"]["fields"]["message"], "goodbye");
+    assert_eq!(json["sent"]["hex"], row::hex(&on_leg(&decoded)));
+    // The same bytes are shown once.
+    let same = held_and_released(&came, &came);
+    assert!(line(&same).ends_with("released after 2.000 s (slowready) all: hello"));
+    // A secret stays hidden in another field.
+    let hidden = held_and_released(&auth("hunter2"), &say("hunter2"));
+    assert!(!line(&hidden).contains("hunter2"), "{}", line(&hidden));
+}
+
+#[test]
+fn an_edit_outside_a_connection_shows_both() {
+    let info = |name: &str| {
+        let text = ["7", "0.6.4", name, "dm1", "DM", "0", "0", "8", "0", "8"].join("\0");
+        [
+            b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffinf3",
+            text.as_bytes(),
+            b"\0",
+        ]
+        .concat()
+    };
+    let (came, left) = (info("red"), info("blue"));
+    let decode = |connless| {
+        Decoder::new(Registry::builtin()).decode(Event {
+            at: Time(1_000_000),
+            session: None,
+            what: EventKind::Connless(connless),
+        })
+    };
+    let decoded = decode(testing::connless(Dir::S2c, &came, Some(&left)));
+    let text = line(&decoded);
+    assert!(
+        text.contains(" edit ") && text.contains("red") && text.contains("blue"),
+        "{text}"
+    );
+    let json = json(&decoded, Verbosity::Bytes);
+    assert_eq!(json["actions"][0]["action"], "edit");
+    assert_eq!(json["fields"]["name"], "red");
+    assert_eq!(json["sent"]["fields"]["name"], "blue");
+    let plain = decode(testing::connless(Dir::S2c, &came, Some(&came)));
+    assert!(!line(&plain).contains(" edit "), "{}", line(&plain));
+    let transit = Transit {
+        corrupted: [8 * 14].into(),
+        ..Transit::default()
+    };
+    let damaged = decode(teetap_proxy::session::Connless {
+        link: [transit].into(),
+        ..testing::connless(Dir::S2c, &came, Some(&came))
+    });
+    assert!(line(&damaged).contains(" corrupt: bit "), "{}", line(&damaged));
+}

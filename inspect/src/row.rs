@@ -191,20 +191,19 @@ fn connless_text(
     style: Style,
 ) -> Draft {
     let Connless {
-        dir,
-        client,
-        bytes,
-        forwarded,
-        ..
+        dir, client, bytes, ..
     } = connless;
     let draft = start.draft().arrow(*dir, None).push(" -      ");
     let draft = draft.name(&reading.label(message), NAME);
     let draft = draft.size(bytes.len());
     let mut draft = draft.push(format_args!(" client {client}"));
-    if !forwarded {
-        draft = draft.push(" discard");
+    if let Some(word) = message.outcome() {
+        draft = draft.push(' ').push(word);
     }
-    let gist = reading.gist(message, style.secrets);
+    if let Some(after) = &message.after {
+        draft = draft.push(after.damage());
+    }
+    let gist = reading.summary(message, style.secrets);
     if !gist.is_empty() {
         draft = draft.push(' ').push(gist);
     }

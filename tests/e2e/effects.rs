@@ -1,7 +1,12 @@
 //! Effects of rules in the output of the built binary: the rules named for a message, and the summary.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
-use teetap_kit::binary::{objects, place, run};
+use teetap_kit::{
+    binary::{objects, place, run},
+    codec::{Datagram, Variant, parse},
+};
 
 use crate::teetap;
 
@@ -131,6 +136,104 @@ fn snapshots_that_only_the_receiver_cannot_apply_are_those_that_the_clients_coun
             .iter()
             .all(|line| line["sent"].is_null() && line["snap"]["error_sent"].is_null())
     );
+}
+
+/// Rules with every action that changes what the receiver gets.
+const CHANGES: [&str; 8] = [
+    "edit: set .message = \"edited\" when s2c and sv_chat first 2",
+    "swapped: replace cl_say.message /line/ with \"row\" when cl_say first 1",
+    "noise: corrupt 3 bits when sv_chat skip 2 first 2",
+    "twice: dup when cl_say skip 1 first 1",
+    "slow: set .message = \"late\", delay 30ms when cl_say skip 2 first 2",
+    "hello: inject s2c sv_broadcast{message: \"hi\"} when enter_game",
+    "back: reply sv_motd{message: \"pong\"} when cl_say first 1",
+    "gone: drop when input every 3",
+];
+
+/// Reads the datagrams with the codec of the kit, which shares no code with the decoder.
+#[test]
+fn the_sent_side_is_what_the_datagram_to_the_receiver_contains() {
+    let (folder, path) = place("run.pcapng");
+    let mut command = teetap();
+    command.args("demo --seconds 1 --json -vv -l :0 --seed 77".split(' '));
+    CHANGES.iter().for_each(|rule| drop(command.args(["-r", rule])));
+    let (json, _) = run(command.arg("-w").arg(&path), 0);
+    let lines = objects(&json);
+    let datagrams: BTreeMap<_, Vec<Datagram>> = lines
+        .iter()
+        .filter(|line| line["event"] == "datagram")
+        .map(|line| {
+            let variant = if line["proto"] == "0.7" {
+                Variant::V7
+            } else {
+                Variant::Ddnet
+            };
+            let hexes = line["hex_out"].as_array().unwrap().iter();
+            let parsed = hexes.filter_map(|hex| parse(variant, &bytes(hex)).ok());
+            (
+                (line["session"].to_string(), line["ordinal"].to_string()),
+                parsed.collect(),
+            )
+        })
+        .collect();
+    let (text, _) = run(teetap().arg("open").arg(&path), 0);
+    let mut found = BTreeSet::new();
+    for line in lines
+        .iter()
+        .filter(|line| line["event"] == "message" && line["layer"] != "control")
+    {
+        let place = (line["session"].to_string(), line["datagram"].to_string());
+        let chunks = || datagrams[&place].iter().flat_map(|datagram| &datagram.chunks);
+        let action = line["actions"][0]["action"].as_str().unwrap_or("pass");
+        let got = match (action, &line["sent"]) {
+            ("drop" | "hold", sent) => {
+                assert!(sent.is_null(), "{line}");
+                None
+            }
+            (_, Value::Null) => Some(bytes(&line["hex"])),
+            (_, sent) => Some(bytes(&sent["hex"])),
+        };
+        let is_sent = |data: &Vec<u8>| chunks().any(|chunk| chunk.data == *data);
+        assert!(got.as_ref().is_none_or(is_sent), "{line}");
+        if let Some(rule) = line["actions"][0]["rule"].as_str() {
+            found.insert((rule.to_owned(), action.to_owned(), !line["sent"].is_null()));
+        }
+    }
+    let expected = [
+        ("back", "inject", false),
+        ("edit", "edit", true),
+        ("gone", "drop", false),
+        ("hello", "inject", false),
+        ("noise", "corrupt", true),
+        ("slow", "hold", false),
+        ("slow", "release", true),
+        ("swapped", "edit", true),
+        ("twice", "copy", false),
+    ];
+    let missing: Vec<_> = expected
+        .iter()
+        .filter(|(rule, action, sent)| !found.contains(&((*rule).to_owned(), (*action).to_owned(), *sent)))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?} of {found:?}");
+    for part in [
+        "edit (edit) ",
+        "→ edited",
+        "→ row",
+        "(slow) ",
+        "→ late",
+        "inject (hello)",
+        "corrupt (noise): bits ",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    drop(folder);
+}
+
+/// Returns the bytes of a value in hex.
+fn bytes(hex: &Value) -> Vec<u8> {
+    let hex = hex.as_str().unwrap().as_bytes();
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    hex.chunks(2).map(pair).collect()
 }
 
 /// The bots of the demo play at the same time, so each leg has two sessions.

@@ -109,6 +109,7 @@ impl Scrubber {
         new.placed = datagram.placed.iter().map(|placed| self.placed(placed)).collect();
         new.made = datagram.made.iter().map(|made| self.made(made)).collect();
         new.notes = datagram.notes;
+        new.link = datagram.link;
         new
     }
 

@@ -224,6 +224,7 @@ impl<'a> Build<'a> {
             self.note_meant(&mut message, chunk.data);
             self.reading.messages.push(message);
         }
+        self.keep_held();
     }
 
     /// Adds a note if the chunk headers are in the format of the other version, or if the compression flag is missing.

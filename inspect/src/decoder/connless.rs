@@ -1,6 +1,8 @@
 //! Decodes datagrams outside a connection.
 
-use teetap_proxy::session::{Action, Connless, Time};
+use std::sync::Arc;
+
+use teetap_proxy::session::{Action, Connless, Time, Transit};
 use teetap_rules::{
     context::{DoneView, MessageView, PacketView},
     eval::DoneAction,
@@ -8,11 +10,12 @@ use teetap_rules::{
 use teetap_wire::{
     Code, Dir, Note, Proto,
     connless::Connless as Parsed,
-    def::{Class, Record},
+    def::{Class, Found, Record},
 };
 
 use super::Decoder;
 use crate::{
+    after::{After, Change},
     place::{SeenAt, link_view},
     reading::{Layer, Message, MessageOutcome, Reading, Visibility},
     transit::Transits,
@@ -60,9 +63,10 @@ impl Decoder {
             leg: None,
             packet,
             done: DoneView {
-                deed: match connless.forwarded {
-                    true => DoneAction::Pass,
-                    false => DoneAction::Discard,
+                deed: match outcome(connless) {
+                    MessageOutcome::Placed(Action::Edit) => DoneAction::Edit,
+                    MessageOutcome::Placed(_) => DoneAction::Pass,
+                    _ => DoneAction::Discard,
                 },
                 link: link_view(&connless.link, Transits::of_connless(connless).are_lost()),
                 ..DoneView::default()
@@ -112,6 +116,33 @@ impl Decoder {
     }
 }
 
+impl Decoder {
+    /// Records the bytes that the receiver of a message outside a connection got.
+    fn compare_connless(&self, reading: &mut Reading, dir: Dir, data: &[u8], change: Change) {
+        let Some(message) = reading.messages.first() else {
+            return;
+        };
+        let before = reading.before(message);
+        if !message.visibility.decoded || before.data == data {
+            return;
+        }
+        let proto = match Parsed::parse(&reading.bytes) {
+            Some(Parsed::V7 { .. }) => Proto::V7,
+            _ => Proto::Ddnet,
+        };
+        let def = self.registry.connless(proto, data);
+        let found = def.filter(|def| def.way.allows(dir)).map(|def| Found {
+            def,
+            body: 8,
+            unknown: false,
+        });
+        let after = After::new(&before, data, found, change);
+        if let Some(message) = reading.messages.first_mut() {
+            message.after = Some(Arc::new(after));
+        }
+    }
+}
+
 /// Decodes a datagram outside a connection.
 fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
     let mut reading = decoder.lend_reading();
@@ -127,11 +158,7 @@ fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
     let len = parsed.map_or(connless.bytes.len(), |parsed| parsed.data().len());
     message.ranges.at = connless.bytes.len() - len;
     message.ranges.data = message.ranges.at..connless.bytes.len();
-    message.handling.done = if connless.forwarded {
-        MessageOutcome::Placed(Action::Pass)
-    } else {
-        MessageOutcome::Discarded
-    };
+    message.handling.done = outcome(connless);
     if let Some(detail) = decoder.streams().connless(at, connless) {
         message.notes.push(detail.note(connless.bytes.len()));
         reading.details.push(detail);
@@ -153,5 +180,40 @@ fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
         decoder.stated().learn(&version);
     }
     reading.messages.push(message);
+    if let Some((data, change)) = as_sent(connless) {
+        decoder.compare_connless(&mut reading, connless.dir, &data, change);
+    }
     reading
+}
+
+/// Returns the outcome of a datagram outside a connection.
+fn outcome(connless: &Connless) -> MessageOutcome {
+    match (connless.forwarded, edited(connless)) {
+        (false, _) => MessageOutcome::Discarded,
+        (true, None) => MessageOutcome::Placed(Action::Pass),
+        (true, Some(_)) => MessageOutcome::Placed(Action::Edit),
+    }
+}
+
+/// Returns the message that was sent in place of the received message; `None` if it was not sent, or is the same. The
+/// proxy always changes the tokens in the header of 0.7.
+fn edited(connless: &Connless) -> Option<&[u8]> {
+    let data = |bytes| Parsed::parse(bytes).map(|parsed| parsed.data());
+    let sent = data(connless.sent.as_deref()?)?;
+    (connless.cut == 0 && data(&connless.bytes)? != sent).then_some(sent)
+}
+
+/// Returns the message as its receiver got it, if a rule or the link changed it.
+fn as_sent(connless: &Connless) -> Option<(Vec<u8>, Change)> {
+    let is_damaged = |transit: &&Transit| transit.lost.is_none() && !transit.corrupted.is_empty();
+    let sent = connless.sent.as_deref();
+    match (sent, connless.link.iter().find(is_damaged)) {
+        (Some(sent), Some(transit)) => {
+            let mut bytes = sent.to_vec();
+            transit.damage(&mut bytes);
+            let data = Parsed::parse(&bytes)?.data();
+            Some((data.to_vec(), Change::Link))
+        }
+        _ => edited(connless).map(|data| (data.to_vec(), Change::Edit)),
+    }
 }

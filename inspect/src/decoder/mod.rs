@@ -10,6 +10,7 @@ mod connless;
 mod demand;
 mod ending;
 mod feed;
+mod held;
 mod layers;
 mod read;
 mod sent_snapshots;
@@ -27,7 +28,7 @@ use teetap_wire::{Dir, def::Registry, printable};
 use crate::{joins::JoinTracker, judge, select::Select, stated::Stated, track::Streams};
 
 use self::{
-    buffers::Buffers, demand::Demand, ending::FirstEnding, sent_snapshots::SentSnapshots,
+    buffers::Buffers, demand::Demand, ending::FirstEnding, held::Held, sent_snapshots::SentSnapshots,
     snapshots::SnapshotViews,
 };
 
@@ -41,6 +42,7 @@ pub struct Decoder {
     snapshots: SnapshotViews,
     /// The snapshots of sessions with changed messages, as their receivers get them.
     sent_snapshots: SentSnapshots,
+    held: Held,
     end: FirstEnding,
     streams: Streams,
     /// The version stated by the server.
@@ -65,6 +67,7 @@ impl Decoder {
             buffers: Buffers::default(),
             snapshots: SnapshotViews::default(),
             sent_snapshots: SentSnapshots::default(),
+            held: Held::default(),
             end: FirstEnding::default(),
             streams: Streams::default(),
             stated: Stated::default(),
@@ -113,6 +116,7 @@ impl Decoder {
         if matches!(state, State::Opening | State::Closed) {
             self.snapshots.forget(session.0);
             self.sent_snapshots.forget(session.0);
+            self.held.forget(session);
         }
         self.contexts
             .on_session(at.0, session.0, state.into(), change.client);
@@ -136,6 +140,7 @@ impl Decoder {
         self.stated.forget();
         self.snapshots.restart();
         self.sent_snapshots.restart();
+        self.held.restart();
         self.contexts.restart();
         self.joins.restart();
         self.rules.clear();

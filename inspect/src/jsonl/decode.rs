@@ -153,7 +153,7 @@ fn connless(message: MessageBody<'_>) -> Option<Connless> {
         client: message.client?,
         bytes: message.hex?.0,
         cut: cut.map_or(0, |note| note.len),
-        forwarded: message.actions.iter().all(|action| action.action == "mark"),
+        forwarded: !message.actions.iter().any(|action| action.action == "discard"),
         sent: message.hex_out.into_iter().flatten().next().map(|hex| hex.0),
         link: message.link.iter().map(TransitBody::transit).collect(),
         ends: Ends {

@@ -293,7 +293,10 @@ fn connless_body(
         origin: Word(Origin::Peer),
         leg: None,
         link: transits(&connless.link),
-        sent: None,
+        sent: message
+            .after
+            .as_deref()
+            .map(|after| sent_body(after, message, style)),
         delay_s: Duration::ZERO,
         waited_s: Duration::ZERO,
         client: Some(connless.client),

@@ -96,3 +96,33 @@ fn no_text_of_any_kind_of_notice_is_left() {
         assert!(texts.iter().any(|found| found == text), "{text}: {texts:?}");
     }
 }
+
+#[test]
+fn effects_of_the_link_are_kept() {
+    use teetap_proxy::session::{Datagram, Origin, Transit};
+    use teetap_wire::{Dir, Proto};
+
+    let transit = Transit {
+        delay: Duration::from_millis(41),
+        corrupted: [17].into(),
+        ..Transit::default()
+    };
+    let bytes = [0; 9];
+    let mut datagram = Datagram::new(
+        Dir::C2s,
+        Proto::V7,
+        Origin::Peer,
+        &bytes,
+        std::iter::once(&bytes[..]),
+    );
+    datagram.link = [transit].into();
+    let event = Event {
+        at: Time::ZERO,
+        session: None,
+        what: EventKind::Datagram(datagram.clone()),
+    };
+    let EventKind::Datagram(scrubbed) = super::scrubber().event(event).what else {
+        panic!("another event");
+    };
+    assert_eq!(scrubbed.link, datagram.link);
+}

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use teetap_proxy::session::{Action, MadeAt, Origin, Placed, SessionId, Transit};
+use teetap_proxy::session::{Action, MadeAt, MadeHow, Origin, Placed, SessionId, Transit};
 use teetap_wire::{Code, Packet, Scratch, chunk, def::Found, snap::Completed};
 
 use super::Build;
@@ -13,7 +13,7 @@ use crate::{
     track::DecidedChunk,
 };
 
-impl Build<'_> {
+impl<'a> Build<'a> {
     /// Adds the parts of a sent datagram that the received datagram lacks: the forwarded ack, and messages inserted by
     /// the proxy. `index` is the position among the sent datagrams.
     pub(super) fn decode_sent(&mut self, packet: &Packet<'_>, index: usize) {
@@ -61,9 +61,20 @@ impl Build<'_> {
                 }
                 let at = chunk.end() - chunk.data.len();
                 let handling = self.made_handling((index, at));
-                let mut message = self.chunk(&piece, (false, None), packet, handling);
+                let old = self.edited_while_held((index, at), chunk.data);
+                let data = old.as_deref().unwrap_or(chunk.data);
+                let shown = DecidedChunk {
+                    chunk: &chunk::Chunk { data, ..chunk },
+                    known: old.as_deref().map_or(piece.known, |old| self.known(old)),
+                    ..piece
+                };
+                let mut message = self.chunk(&shown, (false, None), packet, handling);
                 message.transport.seq = None;
-                self.push_made(message, chunk.data, at);
+                self.push_made(message, data, at);
+                if old.is_some() {
+                    let number = self.reading.messages.len().saturating_sub(1);
+                    self.compare(number, chunk.data, Change::Edit);
+                }
             }
         }
     }
@@ -192,12 +203,17 @@ impl Build<'_> {
         })
     }
 
+    /// Returns the record of a message of the proxy at this place in the sent datagrams.
+    fn made(&self, (index, at): (usize, usize)) -> Option<&'a MadeAt> {
+        let is_here =
+            |made: &&MadeAt| usize::from(made.sent.datagram) == index && usize::from(made.sent.at) == at;
+        self.datagram.made.iter().find(is_here)
+    }
+
     /// Returns the handling of a message that was sent but not received, at this place in the sent datagrams.
     fn made_handling(&self, (index, at): (usize, usize)) -> Handling {
         let datagram = self.datagram;
-        let is_here =
-            |made: &&MadeAt| usize::from(made.sent.datagram) == index && usize::from(made.sent.at) == at;
-        let made = datagram.made.iter().find(is_here);
+        let made = self.made((index, at));
         let rule = made.and_then(|made| made.rule.as_deref());
         Handling {
             origin: match datagram.received() {
@@ -207,6 +223,27 @@ impl Build<'_> {
             made: made.map(|made| (made.how, made.waited)),
             rules: rule.into_iter().map(Arc::from).collect(),
             ..Handling::default()
+        }
+    }
+
+    /// Returns the received bytes of a message that was released at this place in the sent datagrams; `None` if they are
+    /// unknown, or the same.
+    fn edited_while_held(&mut self, (index, at): (usize, usize), data: &[u8]) -> Option<Box<[u8]>> {
+        let (session, dir) = (self.session?, self.datagram.dir);
+        let made = self.made((index, at))?;
+        let old = self.decoder.held.release(session, dir, made.held?)?;
+        (made.how == MadeHow::Release && *old != *data).then_some(old)
+    }
+
+    /// Keeps the messages of the received datagram that the proxy holds.
+    pub(super) fn keep_held(&mut self) {
+        let Some(session) = self.session else { return };
+        let (datagram, reading) = (self.datagram, &self.reading);
+        for (message, placed) in reading.messages.iter().zip(&datagram.placed) {
+            if let Some(held) = placed.held {
+                let data = reading.data(message);
+                self.decoder.held.keep(session, datagram.dir, held, data);
+            }
         }
     }
 

@@ -227,7 +227,7 @@ impl Hub {
             let event = Connless {
                 dir: Dir::S2c,
                 client: addr.addr,
-                bytes: bytes.into(),
+                bytes: self.late.original.as_deref().unwrap_or(bytes).into(),
                 cut: 0,
                 forwarded,
                 sent: self.env.out.sent_since(mark).next().map(Into::into),
@@ -378,7 +378,7 @@ impl Hub {
             let event = Connless {
                 dir,
                 client: client.addr,
-                bytes: bytes.into(),
+                bytes: self.late.original.as_deref().unwrap_or(bytes).into(),
                 cut: 0,
                 forwarded,
                 sent: self

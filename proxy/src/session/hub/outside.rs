@@ -1,6 +1,7 @@
 //! Rules on datagrams that belong to no session: messages of the server browser and requests for tokens.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use teetap_rules::{Effect, Fate, Message, PacketKind, Verdict};
@@ -17,8 +18,8 @@ use crate::session::{
 /// Maximum number of delayed messages; further ones are forwarded without a delay.
 const MAX_LATE: usize = 256;
 
-/// A delayed message and its route.
-type Delayed = (ConnlessRoute, Box<[u8]>);
+/// A delayed message with its route, and the message as received if a rule edited it.
+type Delayed = (ConnlessRoute, Box<[u8]>, Option<Arc<[u8]>>);
 
 /// Messages outside a connection that rules delay, and the alarms for delayed messages.
 #[derive(Debug, Default)]
@@ -26,6 +27,8 @@ pub(super) struct DelayedConnless {
     /// The messages by the time at which they are forwarded and their number.
     waiting: BTreeMap<(Time, u64), Delayed>,
     next: u64,
+    /// The message as received, while the message that a rule edited is forwarded.
+    pub(super) original: Option<Arc<[u8]>>,
     /// Alarm for the next of the messages.
     alarm: Alarm,
     /// Alarm for the next message that a link line delays.
@@ -69,6 +72,7 @@ impl Hub {
             let header = bytes.get(..header).unwrap_or_default();
             [header, &edit].concat()
         });
+        self.late.original = edited.is_some().then(|| bytes.into());
         let bytes = edited.as_deref().unwrap_or(bytes);
         match verdict.fate {
             Fate::Drop | Fate::Lose { .. } => self.report_dropped(way, bytes),
@@ -78,6 +82,7 @@ impl Hub {
         for after in verdict.copies {
             self.pass_late(way, bytes, after);
         }
+        self.late.original = None;
     }
 
     fn pass_now(&mut self, way: ConnlessRoute, bytes: &[u8]) {
@@ -94,9 +99,10 @@ impl Hub {
         }
         let at = self.env.now + after;
         self.late.next += 1;
-        self.late
-            .waiting
-            .insert((at, self.late.next), (way, bytes.into()));
+        self.late.waiting.insert(
+            (at, self.late.next),
+            (way, bytes.into(), self.late.original.clone()),
+        );
         self.timers.set(Timer::Late, &mut self.late.alarm, at);
     }
 
@@ -109,8 +115,10 @@ impl Hub {
                 self.timers.set(Timer::Late, &mut self.late.alarm, at);
                 return;
             }
-            let (way, bytes) = entry.remove();
+            let (way, bytes, original) = entry.remove();
+            self.late.original = original;
             self.pass_now(way, &bytes);
+            self.late.original = None;
         }
     }
 
