@@ -137,7 +137,7 @@ actions! {
     Release       "release"        ROWS ["a"]                  "release"        "Release the selected held message";
     ReleaseAll    "release-all"    ROWS ["A"]                  "all"        "Release all held messages";
     Edit          "edit"           ROWS ["e"]                  "edit"        "Edit a held message, or a copy of this one";
-    DropHeld      "drop"           ROWS ["d"]                  "drop"        "Drop the selected held message";
+    DropHeld      "drop"           ROWS ["d"]                  "drop"        "Drop the selected held message; press it twice";
     RuleFromRow   "rule-from-row"  ROWS ["x"]                  "rule"    "Make a rule for messages like this one";
     Inject        "inject"         ROWS ["i"]                  "inject"  "Inject a message, once or at an interval";
     Again         "send-again"     ROWS ["r"]                  "again"        "Send the selected message again";
@@ -176,7 +176,7 @@ actions! {
     Redraw        "redraw"         ALL  ["ctrl-l"]             ""        "Draw the screen again";
     Back          "back"           ALL  ["esc"]                "back"        "Go back";
     Quit          "quit"           ALL  ["q"]                  "quit"    "Go back, or end the run; with players it asks";
-    QuitNow       "quit-now"       ALL  ["Q"]                  ""        "End the run";
+    QuitNow       "quit-now"       ALL  ["Q"]                  ""        "End the run; with players press it twice";
     Stop          "stop"           ALL  ["ctrl-c"]             ""        "Close a prompt, menu or form; else end the run";
     Suspend       "suspend"        ALL  ["ctrl-z"]             ""        "Suspend the program: it forwards nothing";
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use teetap_inspect::control::HeldPlace;
 use teetap_proxy::session::Level;
 
 use super::{
@@ -38,6 +39,17 @@ pub(crate) struct Dialog {
     pub(crate) sent: Option<MessageForm>,
     /// Reply to the last key, shown until the next key.
     pub(crate) status: Option<(Level, String)>,
+    /// Question that the next key answers: yes if it is the same key.
+    pub(crate) asked: Option<Asked>,
+}
+
+/// What is lost if the user presses a key again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// A held message.
+    Drop(HeldPlace),
+    /// The run with its players.
+    Quit,
 }
 
 impl Dialog {

@@ -78,7 +78,12 @@ fn held_messages_are_released_in_any_order_and_dropped() {
     draw(&mut app, (80, 24));
     press(&mut app, "tab");
     assert_eq!(app.panes.focus, Pane::Queue);
-    press(&mut app, "j a k d A");
+    press(&mut app, "j a k d");
+    let question = "d again drops it for good; another key keeps it";
+    assert!(draw(&mut app, (60, 16)).contains(question));
+    // The question is about this message, and another key is a no.
+    press(&mut app, "j d k d");
+    press(&mut app, "d A");
     let found = requests(&mut app);
     let is = |request: &str, start: &str, held: u32| {
         request.starts_with(start) && request.contains(&format!("held: HeldId({held})"))

@@ -208,11 +208,17 @@ fn q_asks_before_it_ends_a_run_with_players() {
     }
     press(&mut app, "q 1");
     assert!(app.terminal.leaving);
-    for keys in ["Q", "ctrl-c"] {
-        let mut app = playing();
-        press(&mut app, keys);
-        assert!(app.terminal.leaving, "{keys} asks nothing");
-    }
+    let mut app = playing();
+    press(&mut app, "Q");
+    let question = "Q again ends the run with 1 player; another key goes on";
+    assert!(!app.terminal.leaving && draw(&mut app, (60, 16)).contains(question));
+    press(&mut app, "j Q");
+    assert!(!app.terminal.leaving, "another key is a no");
+    press(&mut app, "Q");
+    assert!(app.terminal.leaving);
+    let mut app = playing();
+    press(&mut app, "ctrl-c");
+    assert!(app.terminal.leaving, "ctrl-c asks nothing");
     // A recording has no players, and neither has a closed session.
     let mut app = playing();
     app.orders.is_live = false;

@@ -39,17 +39,20 @@ pub(super) fn session(app: &mut App) -> Result<(), SessionError> {
     Ok(())
 }
 
+/// Returns the number of players that are online in this run; zero for a recording.
+pub(super) fn players(app: &App) -> usize {
+    let sessions = app.sessions.follow.sessions();
+    let online = sessions.filter(|(_, session)| session.state == State::Online);
+    if app.orders.is_live { online.count() } else { 0 }
+}
+
 /// Ends the run. Asks first if players are online.
 pub(super) fn leave(app: &mut App) {
-    let sessions = app.sessions.follow.sessions();
-    let players = sessions
-        .filter(|(_, session)| session.state == State::Online)
-        .count();
-    if players == 0 || !app.orders.is_live {
-        app.terminal.leaving = true;
-        return;
-    }
-    let title = match players {
+    let title = match players(app) {
+        0 => {
+            app.terminal.leaving = true;
+            return;
+        }
         1 => "a player is online: end the run?".to_owned(),
         players => format!("{players} players are online: end the run?"),
     };

@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 use teetap_inspect::control::{Command, Edit, HeldPlace, Inject, RuleCommand};
 use teetap_rules::{Draft, Filter, Program};
 
-use super::{Refused, choose::choose, command::carry_out, complete, find, send, update};
+use super::{Refused, choose::choose, command::carry_out, complete, confirm, find, send, update};
 use crate::{
     Action,
     app::{
@@ -30,6 +30,7 @@ pub(crate) fn key(app: &mut App, event: &KeyEvent) {
     }
     app.terminal.changed = true;
     app.dialog.status = None;
+    let asked = app.dialog.asked.take();
     let key = KeyPress::from_event(event);
     let action = app.dialog.keymap.action(key, app.panes.focus);
     let is_typed = app.dialog.overlay.is_some() && key.typed().is_some();
@@ -46,6 +47,7 @@ pub(crate) fn key(app: &mut App, event: &KeyEvent) {
         Some(Overlay::Form(form)) => in_form(app, form, key),
         None if super::tour::key(app, key) => {}
         None => match action {
+            Some(action) if confirm::asks(app, action, asked) => {}
             Some(action) => update(app, action),
             None => app.dialog.say(idle(app, key)),
         },

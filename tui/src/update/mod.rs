@@ -3,6 +3,7 @@
 mod choose;
 mod command;
 mod complete;
+mod confirm;
 mod find;
 mod held;
 mod key;
