@@ -60,6 +60,8 @@ impl App {
 
     /// Adds a line of the program itself.
     pub fn log(&mut self, at: Time, level: Level, text: &str) {
+        // A text such as a summary may have several lines; a row is one line.
+        let text = &text.replace('\n', " ");
         self.messages.log(at, level, text);
         self.log.line(at, level, text);
         self.terminal.changed = true;

@@ -88,8 +88,10 @@ fn paint(buffer: &mut Buffer, area: Rect, app: &App, cursor: &mut Cursor) -> Opt
         graphs(buffer, right, app, followed);
         return Some(super::below(half, 1));
     }
+    // On a small screen the table keeps its head and three rows.
+    let least = GRAPH_LINES.min(below.height.saturating_sub(4));
     let tables = Rect {
-        height: below.height.saturating_sub((below.height / 2).max(GRAPH_LINES)),
+        height: below.height.saturating_sub((below.height / 2).max(least)),
         ..below
     };
     let left = Rect {
