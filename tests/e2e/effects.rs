@@ -156,33 +156,36 @@ fn the_sent_side_is_what_the_datagram_to_the_receiver_contains() {
     let (folder, path) = place("run.pcapng");
     let mut command = teetap();
     command.args("demo --seconds 1 --json -vv -l :0 --seed 77".split(' '));
-    CHANGES.iter().for_each(|rule| drop(command.args(["-r", rule])));
+    for rule in CHANGES {
+        command.args(["-r", rule]);
+    }
     let (json, _) = run(command.arg("-w").arg(&path), 0);
     let lines = objects(&json);
-    let datagrams: BTreeMap<_, Vec<Datagram>> = lines
-        .iter()
-        .filter(|line| line["event"] == "datagram")
-        .map(|line| {
-            let variant = if line["proto"] == "0.7" {
-                Variant::V7
-            } else {
-                Variant::Ddnet
-            };
-            let hexes = line["hex_out"].as_array().unwrap().iter();
-            let parsed = hexes.filter_map(|hex| parse(variant, &bytes(hex)).ok());
-            (
-                (line["session"].to_string(), line["ordinal"].to_string()),
-                parsed.collect(),
-            )
-        })
-        .collect();
+    let place_of = |line: &Value, ordinal: &str| {
+        let part = |name: &str| line[name].to_string();
+        (part("session"), part("dir"), part(ordinal))
+    };
+    // Datagrams that the proxy makes have no ordinal, so the key may name several of them.
+    let mut datagrams: BTreeMap<_, Vec<Datagram>> = BTreeMap::new();
+    for line in lines.iter().filter(|line| line["event"] == "datagram") {
+        let variant = match line["proto"] == "0.7" {
+            true => Variant::V7,
+            false => Variant::Ddnet,
+        };
+        let hexes = line["hex_out"].as_array().unwrap().iter();
+        let parsed = hexes.filter_map(|hex| parse(variant, &bytes(hex)).ok());
+        datagrams
+            .entry(place_of(line, "ordinal"))
+            .or_default()
+            .extend(parsed);
+    }
     let (text, _) = run(teetap().arg("open").arg(&path), 0);
     let mut found = BTreeSet::new();
     for line in lines
         .iter()
         .filter(|line| line["event"] == "message" && line["layer"] != "control")
     {
-        let place = (line["session"].to_string(), line["datagram"].to_string());
+        let place = place_of(line, "datagram");
         let chunks = || datagrams[&place].iter().flat_map(|datagram| &datagram.chunks);
         let action = line["actions"][0]["action"].as_str().unwrap_or("pass");
         let got = match (action, &line["sent"]) {
