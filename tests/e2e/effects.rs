@@ -143,7 +143,7 @@ const CHANGES: [&str; 8] = [
     "edit: set .message = \"edited\" when s2c and sv_chat first 2",
     "swapped: replace cl_say.message /line/ with \"row\" when cl_say first 1",
     "noise: corrupt 3 bits when sv_chat skip 2 first 2",
-    "twice: dup when input first 2",
+    "twice: dup when cl_say first 1",
     "slow: set .message = \"late\", delay 30ms when cl_say skip 1 first 1",
     "hello: inject s2c sv_broadcast{message: \"hi\"} when enter_game",
     "back: reply sv_motd{message: \"pong\"} when cl_say first 1",

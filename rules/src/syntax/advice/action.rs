@@ -61,18 +61,7 @@ pub(in crate::syntax) fn no_action(i: &Input<'_>, verb: &str, tail: &str) -> Opt
     let other = typed
         .and_then(|typed| typed.split(' ').next())
         .map(|action| format!("{action} {}", tail.trim()));
-    let acts = match typed.and_then(|typed| typed.split(' ').next()) {
-        Some("close") => Some("close both"),
-        Some(action @ ("drop" | "dup" | "log" | "pass" | "pause" | "mark")) => Some(action),
-        _ => None,
-    };
-    let made = match typed.and_then(|typed| typed.split(' ').next()) {
-        Some("inject") => sentence::inject(tail.trim()),
-        Some("set") => sentence::set(tail.trim()),
-        _ => None,
-    };
-    let plain = acts.map_or_else(Vec::new, |acts| sentence::rules(acts, tail.trim(), true));
-    if let Some(help) = first_statement(i, other.into_iter().chain(made).chain(plain)) {
+    if let Some(help) = first_statement(i, other.into_iter().chain(in_english(typed, tail.trim()))) {
         return Some(help);
     }
     let kept = synonym::help(Place::Action, verb);
@@ -91,6 +80,19 @@ pub(in crate::syntax) fn no_action(i: &Input<'_>, verb: &str, tail: &str) -> Opt
     ];
     kept.or_else(|| first_statement(i, texts))
         .or_else(|| synonym::help(Place::Condition, verb))
+}
+
+/// Returns rules for a sentence that begins with another word for the action in `typed`.
+fn in_english(typed: Option<&str>, tail: &str) -> Vec<String> {
+    match typed.and_then(|typed| typed.split(' ').next()) {
+        Some("inject") => sentence::inject(tail).into_iter().collect(),
+        Some("set") => sentence::set(tail).into_iter().collect(),
+        Some("close") => sentence::rules("close both", tail, true),
+        Some(action @ ("drop" | "dup" | "log" | "pass" | "pause" | "mark")) => {
+            sentence::rules(action, tail, true)
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Returns true if the text after a word shows that the word belongs to a condition.
