@@ -8,7 +8,7 @@ use teetap_inspect::control;
 use teetap_proxy::io::Target;
 
 use super::{
-    Definitions, DiffOptions, ExplainOptions, FilterOption, Json, JudgeOptions, MessagesOptions,
+    Definitions, DiffOptions, ExplainOptions, Json, JudgeOptions, MessagesOptions,
     MuseumOptions, OpenOptions, ProxyOptions, Quiet, Range, ReportOptions, RunOptions, ScreenOptions, Search,
     Show, ShrinkOptions, TortureOptions,
 };

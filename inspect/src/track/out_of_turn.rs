@@ -37,8 +37,6 @@ pub(super) enum Turn {
     InfoAgain,
     /// The version of a DDNet client after its `info`.
     VersionAfterInfo,
-    /// An input before `enter_game`.
-    Input,
     /// The capabilities of a DDNet server after `map_change`.
     Capabilities,
     /// A command of the console without a login.
@@ -62,7 +60,7 @@ impl OutOfTurn {
     pub(crate) const fn leads(&self) -> bool {
         !matches!(
             self.what,
-            Turn::Input | Turn::InfoAgain | Turn::VersionAfterInfo | Turn::Capabilities
+            Turn::InfoAgain | Turn::VersionAfterInfo | Turn::Capabilities
         )
     }
 
@@ -81,7 +79,6 @@ impl OutOfTurn {
             Turn::AcceptAgain => ("it in the session", "it only as the answer to connect_accept"),
             Turn::InfoAgain => ("a second one", "one for each session"),
             Turn::VersionAfterInfo => ("it after info", "it before info"),
-            Turn::Input => ("it before enter_game", "it after the first snapshots"),
             Turn::Capabilities => ("it after map_change", "it before map_change"),
             Turn::RconCommand => ("it without a login", "rcon_auth before"),
             Turn::Version { got, expected } => {
@@ -112,10 +109,6 @@ impl OutOfTurn {
             (Turn::VersionAfterInfo, _) => {
                 "a server of DDNet ignores it, and takes the client for one without a version"
             }
-            (Turn::Input, true) => {
-                "a server of DDNet 20 ignores it; others apply it to no player, who is not in the game yet"
-            }
-            (Turn::Input, false) => "servers of Teeworlds apply it to no player, who is not in the game yet",
             (Turn::Capabilities, _) => "a client of DDNet ignores it",
             _ => "servers of the games ignore it",
         };

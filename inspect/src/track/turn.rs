@@ -139,10 +139,8 @@ impl JoinTurns {
             _ => {}
         }
         let is_first_map = !self.has_changed_map;
-        let is_outside = is_first_map && self.has_info && !self.has_asked;
         self.has_tried_start_info |= name == "cl_start_info";
         match name {
-            "input" => is_outside.then_some(Turn::Input),
             "cl_start_info" if !self.is_ready => is_first_map.then_some(Turn::StartInfo),
             "cl_start_info" if self.has_sent_start_info => Some(Turn::StartInfoAgain),
             "cl_start_info" => {
