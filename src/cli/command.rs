@@ -8,9 +8,9 @@ use teetap_inspect::control;
 use teetap_proxy::io::Target;
 
 use super::{
-    Definitions, DiffOptions, ExplainOptions, Json, JudgeOptions, MessagesOptions,
-    MuseumOptions, OpenOptions, ProxyOptions, Quiet, Range, ReportOptions, RunOptions, ScreenOptions, Search,
-    Show, ShrinkOptions, TortureOptions,
+    Definitions, DiffOptions, ExplainOptions, Json, JudgeOptions, MessagesOptions, MuseumOptions,
+    OpenOptions, ProxyOptions, Quiet, Range, ReportOptions, RunOptions, ScreenOptions, Search, Show,
+    ShrinkOptions, TortureOptions,
 };
 
 /// Sub-commands.

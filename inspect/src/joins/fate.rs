@@ -117,19 +117,33 @@ impl fmt::Display for LossReason {
     }
 }
 
+/// Returns the names of the rules that act on a message, such as `slow; chat`. `a rule` if none is named.
+fn rules(message: &Message) -> String {
+    let names: Vec<&str> = message.handling.rules.iter().map(|name| &**name).collect();
+    match names.is_empty() {
+        true => "a rule".to_owned(),
+        false => names.join("; "),
+    }
+}
+
+/// Returns the names of the rules that changed a message, and an empty text if the link changed it. `None` if its receiver
+/// got it as it was sent.
+pub(super) fn changed_by(message: &Message) -> Option<String> {
+    let after = message.after.as_ref()?;
+    Some(match after.is_by_link {
+        true => String::new(),
+        false => rules(message),
+    })
+}
+
 /// Returns the fate of a message on its way to the receiver. Does not check whether the receiver accepts such messages
 /// at this stage of the join.
 pub(super) fn delivery_of(message: &Message, datagram: &Datagram, reading: &Reading) -> Fate {
-    let names = || {
-        let names: Vec<&str> = message.handling.rules.iter().map(|name| &**name).collect();
-        match names.is_empty() {
-            true => "a rule".to_owned(),
-            false => names.join("; "),
-        }
-    };
     match message.handling.done {
-        MessageOutcome::Placed(Action::Drop | Action::Lose) => return Fate::Lost(LossReason::Rule(names())),
-        MessageOutcome::Placed(Action::Hold) => return Fate::Lost(LossReason::Held(names())),
+        MessageOutcome::Placed(Action::Drop | Action::Lose) => {
+            return Fate::Lost(LossReason::Rule(rules(message)));
+        }
+        MessageOutcome::Placed(Action::Hold) => return Fate::Lost(LossReason::Held(rules(message))),
         MessageOutcome::Placed(Action::Known | Action::Refuse) | MessageOutcome::Discarded => {
             return Fate::Nothing;
         }

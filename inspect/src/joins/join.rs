@@ -38,7 +38,7 @@ pub struct Join {
     pub awaited: Option<(&'static str, Side)>,
     /// Why the awaited message had no effect although it was sent: `was sent in a chunk that is not vital and is ignored`.
     pub misstep: Option<String>,
-    /// True if a rule or a link line dropped, held or delayed the awaited message or an earlier message.
+    /// True if a rule or a link line dropped, held, delayed or changed the awaited message or an earlier message.
     pub kept: bool,
     /// The code of the note that explains why the awaited message had no effect.
     pub note: Option<Code>,

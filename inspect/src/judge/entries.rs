@@ -46,7 +46,7 @@ pub(super) struct Session {
 #[derive(Debug)]
 pub(super) struct Oddity {
     topic: Topic,
-    by: Culprit,
+    pub(super) by: Culprit,
     pub(super) text: Cow<'static, str>,
     detail: Option<Values>,
     first: Occurrence,

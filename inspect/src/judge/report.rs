@@ -81,6 +81,14 @@ impl Judge {
                 }
             }
         }
+        let early = Topic::FindingCode(FindingCode::EarlyClose);
+        if join.kept
+            && let Some(entry) = self.entries.known(Some(join.session), early, Culprit::Client)
+        {
+            // The client gave up because of what the proxy did to the join.
+            (entry.by, entry.role) = (Culprit::Proxy, Some(Role::Consequence));
+            entry.led_by = PossibleCause::Proxy;
+        }
         if let Some(found) = joins::Finding::of_join(join) {
             let rejection = join.rejection();
             let is_rejected = matches!(

@@ -58,8 +58,8 @@ impl JoinProgress {
         (Some(last.name), last.seq.map(|_| last.acked.is_some()))
     }
 
-    /// Returns true if the proxy is the reason why the message `name` is missing: a rule or a link line dropped, held
-    /// or delayed it or an earlier message.
+    /// Returns true if the proxy is the reason why the message `name` is missing: a rule or a link line dropped, held,
+    /// delayed or changed it or an earlier message.
     pub(super) fn is_kept(&self, at: Time, name: &str) -> bool {
         let causes = &self.causes;
         match causes.misstep_of(name) {
@@ -67,7 +67,7 @@ impl JoinProgress {
             None => {
                 causes.known.is_none()
                     && !self.is_anew()
-                    && (causes.lost.is_some() || self.late(at).is_some())
+                    && (causes.lost.is_some() || causes.changed.is_some() || self.late(at).is_some())
             }
         }
     }
@@ -99,11 +99,16 @@ impl JoinProgress {
             .lost
             .filter(|_| self.causes.misstep_of(name).is_none());
         let lost = lost.map(|lost| lost.to_string());
+        let changed = self
+            .causes
+            .change()
+            .filter(|_| self.causes.misstep_of(name).is_none());
         self.causes
             .known
             .clone()
             .or(fault)
             .or(anew)
+            .or(changed)
             .or(lost)
             .or_else(|| self.late(at))
             .or_else(|| self.causes.ack_of_connect(name))

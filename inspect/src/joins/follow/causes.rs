@@ -23,6 +23,9 @@ pub(super) struct Causes {
     pub(super) misstep: Option<(&'static str, LossReason)>,
     /// The datagrams lost by link lines.
     pub(super) lost: Option<Losses>,
+    /// The last message of the join that its receiver got changed, and the names of the rules that changed it; empty if
+    /// the link did.
+    pub(super) changed: Option<(&'static str, String)>,
     /// The cause stated by a notice of the proxy, such as an unreachable server.
     pub(super) known: Option<String>,
     /// The ack in the last CONNECT; `None` if the ack is 0, as required.
@@ -71,6 +74,24 @@ impl Causes {
             }
             _ => _ = self.held.remove(&(name, sender)),
         }
+    }
+
+    /// Records that the receiver got a message of the join. `rules` are the names of the rules that changed it, empty if
+    /// the link did; `None` if it was not changed.
+    pub(super) fn arrived(&mut self, name: &'static str, rules: Option<String>) {
+        match rules {
+            Some(rules) => self.changed = Some((name, rules)),
+            // The parts of a map are one message to the client.
+            None if name == DOWNLOAD => {}
+            None => self.changed = None,
+        }
+    }
+
+    /// Describes the change of the last message of the join; `None` if it was not changed.
+    pub(super) fn change(&self) -> Option<String> {
+        let (name, rules) = self.changed.as_ref()?;
+        let by = if rules.is_empty() { "the link" } else { rules };
+        Some(format!("{name} was changed on the way ({by})"))
     }
 
     /// Records why a message had no effect. The reason for the awaited message is never replaced by the reason for

@@ -277,7 +277,12 @@ impl JoinProgress {
                 self.lost(at, sender, name, LossReason::NoPassword);
                 continue;
             }
-            match fate::delivery_of(message, datagram, reading) {
+            let fate = fate::delivery_of(message, datagram, reading);
+            let is_of_join = self.is_of_download(name) || self.is_step(name, sender);
+            if fate == Fate::Arrives && is_of_join {
+                self.causes.arrived(name, fate::changed_by(message));
+            }
+            match fate {
                 Fate::Arrives if dir == Dir::C2s => {
                     self.delivery.client_sent(message);
                     if self.counts(name, message, reading) {
@@ -315,10 +320,15 @@ impl JoinProgress {
         self.causes.missed(awaited, name, why);
     }
 
+    /// Returns true if `name` is a message of the join that `sender` sends.
+    fn is_step(&self, name: &str, sender: Side) -> bool {
+        let mut steps = self.steps.iter();
+        steps.any(|step| step.name == name && step.from == sender)
+    }
+
     /// Records a message that was not delivered or that its receiver drops.
     fn lost(&mut self, at: Time, sender: Side, name: &'static str, why: LossReason) {
-        let mut steps = self.steps.iter();
-        let is_step = steps.any(|step| step.name == name && step.from == sender);
+        let is_step = self.is_step(name, sender);
         let is_part = self.is_of_download(name);
         if let Some(map) = self.map.download.as_mut().filter(|_| is_part) {
             map.want();

@@ -1,4 +1,4 @@
-//! Delays of steps by rules and by link lines.
+//! Delays and changes of steps by rules and by link lines.
 
 use std::time::Duration;
 
@@ -84,5 +84,26 @@ fn a_join_that_stands_still_because_of_the_link_is_of_no_peer() {
         assert_eq!(join.kept, is_of_link, "{join}");
         let severity = Finding::of_join(join).unwrap().severity;
         assert_eq!(severity == Severity::Error, !is_of_link, "{join}");
+    }
+}
+
+/// A client that gets another message than the server sent may close the connection for a good reason.
+#[test]
+fn a_join_that_ends_after_a_changed_message_is_of_no_peer() {
+    for bits in [&[][..], &[8 * 14]] {
+        let script = Script::named("0.7");
+        let play = Play::from_script(script).until(script.index("map_change"));
+        let play = play.changed(Side::Server, "map_change", |datagram| {
+            link(datagram, Duration::ZERO);
+            datagram.link[0].corrupted = bits.into();
+        });
+        let play = play.closed_by(Side::Client, Some("invalid standard map"));
+        let join = &play.joins()[0];
+        let cause = (!bits.is_empty()).then_some("map_change was changed on the way (the link)");
+        assert_eq!(
+            (join.cause.as_deref(), join.kept),
+            (cause, cause.is_some()),
+            "{join}"
+        );
     }
 }
