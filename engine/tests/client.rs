@@ -4,6 +4,7 @@
 
 #![expect(
     clippy::unwrap_used,
+    clippy::indexing_slicing,
     clippy::print_stderr,
     reason = "a test fails by panicking, and says where its recording is"
 )]
