@@ -38,13 +38,23 @@ fn findings(folder: &Path, recording: &[u8]) -> Vec<(String, String)> {
         .collect()
 }
 
+/// Returns true if changed files are written instead of refused.
+fn is_accepted() -> bool {
+    std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always")
+}
+
+/// To accept the changed recordings: `INSTA_UPDATE=always cargo test --test cli museum`, then build again.
 #[test]
 fn each_recording_is_what_the_kit_builds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("museum");
     let repaired = folder.join("repaired");
     for piece in PIECES {
         for (folder, built) in [(&folder, piece.recording()), (&repaired, piece.repaired())] {
-            let file = fs::read(folder.join(format!("{}.pcap", piece.name))).unwrap();
+            let path = folder.join(format!("{}.pcap", piece.name));
+            if is_accepted() {
+                fs::write(&path, &built).unwrap();
+            }
+            let file = fs::read(path).unwrap();
             assert!(
                 file == built,
                 "{}: not as it is built in {}",
@@ -106,13 +116,12 @@ fn generated(piece: &Piece) -> String {
 #[test]
 fn each_page_has_the_findings_and_the_difference_from_the_repaired_recording() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src/museum");
-    let is_accepted = std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always");
     for piece in PIECES {
         let path = folder.join(format!("{}.md", piece.name));
         let page = fs::read_to_string(&path).unwrap();
         let written = page.split(GENERATED).next().unwrap().trim_end();
         let expected = format!("{written}\n\n{}", generated(piece));
-        if is_accepted {
+        if is_accepted() {
             fs::write(&path, &expected).unwrap();
         } else {
             assert_eq!(page, expected, "{}", path.display());

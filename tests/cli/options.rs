@@ -160,7 +160,11 @@ fn each_command_takes_only_its_own_options() {
             vec!["output", "runs", "fails", "verbose"],
             &["JOURNAL", "--", "CMD"],
         ),
-        ("messages", vec!["form", "messages"], &[]),
+        (
+            "messages",
+            vec!["form", "import", "json", "libtw2", "messages"],
+            &[],
+        ),
         ("explain", EXPLAINED.to_vec(), &["00"]),
         (
             "check",

@@ -11,9 +11,8 @@
 use std::{collections::VecDeque, fmt};
 
 use teetap_proxy::session::Datagram;
-use teetap_wire::{Code, Control, Dir, Note, Packet, Proto, Token};
+use teetap_wire::{Code, Control, Dir, Packet, Proto, Token};
 
-use super::{Fact, NoteSink};
 use crate::Values;
 
 /// Maximum number of token requests and of replies that are kept.
@@ -55,7 +54,7 @@ pub enum HandshakeMistake {
 }
 
 impl HandshakeMistake {
-    const fn code(self) -> Code {
+    pub(super) const fn code(self) -> Code {
         match self {
             Self::ReplyToken { .. } => Code::WrongToken,
             Self::ConnectToken { .. } | Self::TokenPlace { .. } | Self::Short { .. } => Code::BadHandshake,
@@ -132,19 +131,18 @@ impl TokenExchanges {
         self.requests.contains(client).then_some(*client)
     }
 
-    /// Records a packet, and adds a note if it does not match the packets before it. `connect` is the token in the last
-    /// CONNECT of the session.
+    /// Records a packet. Returns the mistake if it does not match the packets before it. `connect` is the token in the
+    /// last CONNECT of the session.
     pub(super) fn look(
         &mut self,
         (datagram, packet): (&Datagram, &Packet<'_>),
         connect: &mut Option<Token>,
-        found: &mut NoteSink<'_>,
-    ) {
+    ) -> Option<HandshakeMistake> {
         let (Some(control), None, Some(bytes)) = (packet.control(), datagram.leg, datagram.received()) else {
-            return;
+            return None;
         };
         let header = packet.header.token.unwrap_or(Token::NONE);
-        let mistake = match (datagram.dir, control) {
+        match (datagram.dir, control) {
             (dir, Control::Token { token, .. }) => token.and_then(|given| self.record(dir, header, given)),
             // DDNet clients repeat CONNECT to a 0.7 server without their token.
             (Dir::C2s, Control::Connect { tken: true, .. }) => None,
@@ -159,10 +157,6 @@ impl TokenExchanges {
                 of_accept(packet.proto, header, *connect)
             }
             _ => None,
-        };
-        if let Some(mistake) = mistake {
-            let (code, len) = (mistake.code(), bytes.len());
-            found.add(Note { code, at: 0, len }, Fact::Handshake(mistake));
         }
     }
 

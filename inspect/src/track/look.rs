@@ -6,6 +6,7 @@ use teetap_proxy::session::{Datagram, SessionId};
 use teetap_wire::{Chunk, Code, Control, Dir, Flags, Note, Packet, Property, Proto, Seq, Side, Token};
 
 use super::expected::Expected;
+use super::handshake::HandshakeMistake;
 use super::out_of_turn::{OutOfTurn, Turn};
 use super::recorded::given_token;
 use super::{Detail, Fact, ForeignPart, NoteSink, RefusedAck, Seen, Stream, Streams, past::Past};
@@ -22,6 +23,18 @@ fn shown_token(packet: &Packet<'_>) -> Option<Token> {
     let token = packet.header.token.filter(|token| *token != Token::NONE)?;
     let is_connect = || matches!(packet.control(), Some(Control::Connect { .. }));
     (packet.proto == Proto::V7 || !is_connect()).then_some(token)
+}
+
+/// Adds a note about a mistake in a handshake packet, if there is one.
+fn note_handshake(mistake: Option<HandshakeMistake>, datagram: &Datagram, found: &mut NoteSink<'_>) {
+    if let Some(mistake) = mistake {
+        let note = Note {
+            code: mistake.code(),
+            at: 0,
+            len: datagram.received().map_or(0, <[u8]>::len),
+        };
+        found.add(note, Fact::Handshake(mistake));
+    }
 }
 
 impl Streams {
@@ -48,7 +61,8 @@ impl Streams {
         };
         stream.catch_up(seen.at);
         if notes {
-            exchanges.look((seen.datagram, packet), &mut stream.connect, found);
+            let mistake = exchanges.look((seen.datagram, packet), &mut stream.connect);
+            note_handshake(mistake, seen.datagram, found);
         }
         let is_before_slot = stream.is_before_slot(seen);
         stream.note_accept(notes, found);
@@ -111,7 +125,8 @@ impl Streams {
     /// Records a datagram outside of sessions, and adds a note if it is a reply to a token request with a wrong token.
     pub(crate) fn outside(&mut self, datagram: &Datagram, packet: &Packet<'_>, found: &mut NoteSink<'_>) {
         if !self.is_partial {
-            self.exchanges.look((datagram, packet), &mut None, found);
+            let mistake = self.exchanges.look((datagram, packet), &mut None);
+            note_handshake(mistake, datagram, found);
         }
     }
 

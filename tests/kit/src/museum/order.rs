@@ -35,7 +35,8 @@ pub(super) fn resend_flood(fault: bool) -> Vec<u8> {
     let mut talk = Talk::join(Variant::Ddnet);
     let (tick, _) = talk.play(100, 3);
     // A part of a map, filled with zeros.
-    let part = [system(3).ints(&[0, 1, 0, 890]).raw(&[0; 890])];
+    let crc = 0xf215_9e6e_u32.cast_signed();
+    let part = [system(3).ints(&[0, crc, 0, 890]).raw(&[0; 890])];
     if !fault {
         talk.send(Role::Server, &part);
         talk.input(tick);
