@@ -160,7 +160,7 @@ fn nothing_that_a_peer_sends_controls_the_terminal() -> Result<()> {
     }
     terminal.wait_for("tail", PATIENCE)?;
     ensure!(begun.elapsed() < 2 * PATIENCE);
-    terminal.press("Q")?;
+    terminal.press("QQ")?;
     let ended = wait_end(&mut child, PATIENCE)?;
     ensure!(ended == Some(0), "{ended:?}");
     let text = text_of(&terminal.written())?;
@@ -198,7 +198,7 @@ fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() -> Result<()> {
     terminal.wait_for("tour 1/7", PATIENCE)?;
     ensure!(terminal.is_alternate());
     // The keys are processed again.
-    terminal.press("Q")?;
+    terminal.press("QQ")?;
     let is_over = |text: &str| text.contains("exit 0") && has_prompt(text);
     terminal.wait_until("a prompt after the summary", is_over, PATIENCE)?;
     terminal.press("exit\r")?;

@@ -44,7 +44,7 @@ fn the_tour_makes_a_fault_that_is_seen_on_the_screen() {
     step("\r", &["tour 6/7: the rule", "tour: lose when s2c and sv_chat"]);
     step("\r", &["tour 7/7: your turn", "teetap --tui HOST"]);
     step("\r3", &["no rules yet"]);
-    terminal.press("Q").unwrap();
+    terminal.press("QQ").unwrap();
     assert_eq!(
         binary::wait_end(&mut child, PATIENCE).unwrap(),
         Some(0),

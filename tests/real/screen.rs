@@ -150,7 +150,7 @@ fn a_chat_line_is_held_edited_and_released_and_a_message_is_injected() -> Result
     );
 
     bot.quit()?;
-    terminal.press("Q")?;
+    terminal.press("QQ")?;
     assert_eq!(end(&mut child)?.code(), Some(0), "the exit code");
     server.stop()
 }
