@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn an_input_in_leb128_is_recognized_by_its_ticks() {
         let leb = |value: u32| -> Vec<u8> {
-            let (low, high) = ((value & 0x7f) as u8, (value >> 7) as u8);
+            let [low, high] = [value & 0x7f, value >> 7].map(|bits| u8::try_from(bits).unwrap());
             if high == 0 {
                 vec![low]
             } else {

@@ -170,7 +170,11 @@ impl Stream {
         }
         if matches!(control, Some(Control::Connect { .. })) {
             self.accepted = None;
-            if self.ways[Dir::C2s].numbers.last().is_some_and(|last| last != Seq::ZERO) {
+            if self.ways[Dir::C2s]
+                .numbers
+                .last()
+                .is_some_and(|last| last != Seq::ZERO)
+            {
                 // A late copy, or a client that joins again: what it sends from now on has another place in the join.
                 self.turns = None;
                 self.maps.forget();

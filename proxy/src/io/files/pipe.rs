@@ -64,7 +64,7 @@ pub fn open_pipe(path: &Path) -> Result<Option<Private>, PrivateError> {
     }))
 }
 
-/// Writes up to [`CHUNK`] bytes once `file` is ready, and returns their number: 0 if `wait` passes before. Never blocks
+/// Writes up to `CHUNK` bytes once `file` is ready, and returns their number: 0 if `wait` passes before. Never blocks
 /// longer, even if the descriptor is in blocking mode, unless another program writes to the same pipe.
 ///
 /// # Errors
