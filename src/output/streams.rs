@@ -38,7 +38,7 @@ pub(crate) fn print(text: &str) -> Result<bool, Failure> {
     write_out(look.text(&without_controls(text, look.colours)).as_bytes())
 }
 
-/// Prints a text that is the whole output of a command, as [`print`] does. Returns the exit code; a closed pipe is
+/// Prints a text that is the whole output of a command, as [`print()`] does. Returns the exit code; a closed pipe is
 /// success, because its reader has read enough.
 pub(crate) fn show(text: &str) -> Exit {
     match print(text) {
