@@ -37,7 +37,7 @@ pub(crate) struct RunOptions {
     #[arg(long, env = "TEETAP_ALLOW_REMOTE", value_parser = BoolishValueParser::new(), hide_env_values = true)]
     allow_remote: bool,
 
-    /// Give each client an address of its own, 127.x.y.z, before a server on this machine
+    /// Give each client its own address, 127.x.y.z, before a local server
     ///
     /// Without it the server sees all clients at one address: it lets in four (sv_max_clients_per_ip), and cannot ban one alone.
     /// The addresses begin at 127.32.111.1 if teetap listens on port 8303. A client that connects again from another port gets

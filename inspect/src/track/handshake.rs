@@ -144,8 +144,11 @@ impl TokenExchanges {
         let header = packet.header.token.unwrap_or(Token::NONE);
         match (datagram.dir, control) {
             (dir, Control::Token { token, .. }) => token.and_then(|given| self.record(dir, header, given)),
-            // DDNet clients repeat CONNECT to a 0.7 server without their token.
-            (Dir::C2s, Control::Connect { tken: true, .. }) => None,
+            // DDNet clients repeat CONNECT to a 0.7 server without their token. The server reads `TKEN` as the token.
+            (Dir::C2s, Control::Connect { tken: true, .. }) => {
+                push(&mut self.connects, Token::TKEN);
+                None
+            }
             (Dir::C2s, Control::Connect { token, .. }) => {
                 *connect = token;
                 token
