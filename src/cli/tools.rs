@@ -243,15 +243,15 @@ pub(crate) struct MessagesOptions {
     /// Explain how definitions are written, with an example for --messages
     #[arg(long, conflicts_with = "name")]
     pub(crate) form: bool,
-    /// Print one JSON object for code generators: ids, directions, fields with types and ranges, texts
+    /// Print one JSON object for code generators
     ///
-    /// docs/messages.schema.json describes it. With NAME, the object has only this message and the types that it uses.
+    /// It has ids, directions, fields with their types and ranges, and texts; docs/messages.schema.json describes it. With NAME, the object has only this message and the types that it uses.
     #[arg(long, conflicts_with = "form")]
     pub(crate) json: bool,
-    /// Print the definitions of a protocol (0.6, ddnet or 0.7) as a JSON specification of libtw2
+    /// Print the definitions of 0.6, ddnet or 0.7 in the JSON of libtw2
     #[arg(long, value_name = "PROTOCOL", value_parser = dialect, conflicts_with_all = ["name", "form", "json"])]
     pub(crate) libtw2: Option<Dialect>,
-    /// Print a JSON specification of libtw2 as a definition file for --messages
+    /// Print a JSON file of libtw2 as a definition file for --messages
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "form", "json", "libtw2", "messages"])]
     pub(crate) import: Option<PathBuf>,
 }
