@@ -110,3 +110,16 @@ fn wrong_tokens_of_a_handshake_are_named_with_their_side() {
         expected(Culprit::Client, "the token 00000000", token)
     );
 }
+
+#[test]
+fn a_late_reply_in_a_flood_of_requests_is_no_mistake() {
+    let token = |number: u8| [number, 1, 2, 3];
+    let connects = (0..80).map(|number| (true, control::connect(Variant::V65, token(number), SERVER)));
+    let mut packets: Vec<_> = connects.collect();
+    packets.push((false, control::connect_accept(Variant::V65, token(0), SERVER)));
+    assert_eq!(found(&packets), None);
+    let requests = (0..80).map(|number| (true, control::token_request(token(number))));
+    let mut packets: Vec<_> = requests.collect();
+    packets.push((false, control::token_reply(Variant::V7, token(0), SERVER)));
+    assert_eq!(found(&packets), None);
+}

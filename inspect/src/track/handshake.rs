@@ -6,7 +6,8 @@
 //! Sources: `CNetConnection::Feed` and `SendConnect` in `network_conn.cpp`, `CNetServer::Recv` in `network_server.cpp`
 //! of Teeworlds 0.6.5; `CNetTokenManager::ProcessMessage` in `network_token.cpp` and `CNetConnection::Feed` of 0.7.5.
 //!
-//! Memory is bounded: [`MOST`] tokens of each kind.
+//! Memory is bounded: [`MOST`] tokens of each kind. Once a token is forgotten, as in a flood, any reply may be to it, and
+//! no more replies are checked.
 
 use std::{collections::VecDeque, fmt};
 
@@ -15,8 +16,8 @@ use teetap_wire::{Code, Control, Dir, Packet, Proto, Token};
 
 use crate::Values;
 
-/// Maximum number of token requests and of replies that are kept.
-const MOST: usize = 16;
+/// Maximum number of token requests, of replies and of tokens in CONNECT that are kept.
+const MOST: usize = 64;
 
 /// Minimum length of a 0.6.5 CONNECT, in bytes, and the offset of the client's token in it.
 const PADDED: usize = 516;
@@ -106,18 +107,21 @@ pub(super) struct TokenExchanges {
     replies: VecDeque<(Token, Token)>,
     /// The tokens in CONNECT, of all sessions: a late reply may belong to an earlier one.
     connects: VecDeque<Token>,
+    /// True once a token of a client was forgotten.
+    is_partial: bool,
 }
 
 impl TokenExchanges {
     /// Records a token request or a reply. Returns the mistake in a reply that no client accepts.
     fn record(&mut self, dir: Dir, header: Token, given: Token) -> Option<HandshakeMistake> {
         if dir == Dir::C2s {
-            push(&mut self.requests, given);
+            self.is_partial |= push(&mut self.requests, given);
             return None;
         }
         push(&mut self.replies, (given, header));
         let expected = *self.requests.back()?;
-        (!self.requests.contains(&header)).then_some(HandshakeMistake::ReplyToken {
+        let is_known = self.is_partial || self.requests.contains(&header);
+        (!is_known).then_some(HandshakeMistake::ReplyToken {
             got: header,
             expected,
             request: "token request",
@@ -146,18 +150,21 @@ impl TokenExchanges {
             (dir, Control::Token { token, .. }) => token.and_then(|given| self.record(dir, header, given)),
             // DDNet clients repeat CONNECT to a 0.7 server without their token. The server reads `TKEN` as the token.
             (Dir::C2s, Control::Connect { tken: true, .. }) => {
-                push(&mut self.connects, Token::TKEN);
+                self.is_partial |= push(&mut self.connects, Token::TKEN);
                 None
             }
             (Dir::C2s, Control::Connect { token, .. }) => {
                 *connect = token;
-                token
-                    .into_iter()
-                    .for_each(|token| push(&mut self.connects, token));
+                if let Some(token) = token {
+                    self.is_partial |= push(&mut self.connects, token);
+                }
                 self.of_connect(packet.proto, bytes, header, token)
             }
-            (Dir::S2c, Control::ConnectAccept { .. }) if !self.connects.contains(&header) => {
-                of_accept(packet.proto, header, *connect)
+            // A server without tokens writes none.
+            (Dir::S2c, Control::ConnectAccept { .. }) => {
+                let is_known = |token: &Token| self.is_partial || self.connects.contains(token);
+                let unknown = packet.header.token.filter(|token| !is_known(token))?;
+                of_accept(packet.proto, unknown, *connect)
             }
             _ => None,
         }
@@ -203,10 +210,12 @@ fn of_accept(proto: Proto, got: Token, connect: Option<Token>) -> Option<Handsha
     })
 }
 
-/// Appends a value, and removes the oldest one if there are too many.
-fn push<T>(list: &mut VecDeque<T>, value: T) {
-    if list.len() >= MOST {
+/// Appends a value. Returns true if the oldest one was removed, because there were too many.
+fn push<T>(list: &mut VecDeque<T>, value: T) -> bool {
+    let is_full = list.len() >= MOST;
+    if is_full {
         list.pop_front();
     }
     list.push_back(value);
+    is_full
 }
