@@ -141,7 +141,7 @@ impl Running {
         news(&self.recording.faults(), &self.path)
     }
 
-    /// Returns true if the recording is written to a pipe whose reader has gone.
+    /// Returns true if the recording is written to a pipe that no program reads any more.
     pub fn has_lost_reader(&self) -> bool {
         self.recording.faults().has_lost_reader()
     }

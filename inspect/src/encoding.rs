@@ -295,7 +295,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns what is said about a message with these fields, in the encoding `ints` of an int and `texts` of a text.
+    /// Returns the sentence about a message with these fields, written with the encodings `ints` and `texts`.
     fn said(proto: Proto, name: &str, body: &[u8]) -> Option<String> {
         let def = Registry::builtin().named(proto, None, name).next().unwrap();
         let mut decoded = Decoded::new();

@@ -302,8 +302,8 @@ impl Output {
         self.recording = Some(running);
     }
 
-    /// Prints news about the recording, and warns once if it is incomplete. A reader of stdout that has gone ends the run
-    /// instead, unless `has_command`: the run then ends with its command.
+    /// Prints new lines about the recording, and warns once if it is incomplete. If no program reads stdout any more, ends
+    /// the run instead, unless `has_command`: the run then ends with its command.
     pub(crate) fn check_recording(&mut self, now: Time, has_command: bool) {
         let Some(recording) = &self.recording else { return };
         if self.is_on_stderr && !has_command && recording.has_lost_reader() {

@@ -255,7 +255,7 @@ fn annotated(def: &Def, proto: Proto) -> String {
     out
 }
 
-/// Describes how receivers treat a message, by a row of their table.
+/// Returns a sentence for each way in which releases treat a message, from its row in the receiver table.
 fn treatment(row: &MessageRow) -> String {
     let releases: Vec<&str> = row.releases.iter().map(|release| release.name()).collect();
     let (first, last) = row.stages;

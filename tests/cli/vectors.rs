@@ -110,7 +110,7 @@ fn message(proto: Proto, name: &str, fields: Vec<(&str, Datum)>) -> Vec<u8> {
     out
 }
 
-/// A datagram to be written: what its sender puts into the header, and the payload.
+/// The header fields and the payload of a datagram to be written.
 struct Written {
     proto: Proto,
     dir: Dir,

@@ -89,7 +89,7 @@ impl Destination {
         }
     }
 
-    /// Returns true if the reader of the pipe has gone.
+    /// Returns true if no program reads the pipe any more.
     pub(super) fn has_lost_reader(&self) -> bool {
         match &self.0 {
             Kind::File(_) => false,

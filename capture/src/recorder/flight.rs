@@ -27,7 +27,7 @@ pub(super) const LONGEST_FILE: Duration = Duration::from_mins(10);
 /// Maximum number of files of a run.
 pub(super) const MOST_FILES: u64 = 100;
 
-/// What a flight recorder keeps, and where it writes.
+/// The time that a flight recorder keeps, and the file that it writes.
 #[derive(Debug)]
 pub struct FlightPlan {
     pub(crate) keep: Duration,

@@ -15,7 +15,7 @@ use teetap_proxy::session::Level;
 pub enum Trouble {
     /// The error of the operating system.
     Write(String),
-    /// The reader of the pipe has gone.
+    /// No program reads the pipe any more.
     ReaderLeft,
     /// No program has opened the pipe for reading.
     Unread,
@@ -76,7 +76,7 @@ impl Faults {
         std::mem::take(&mut self.0.lines.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns true if the recording is written to a pipe whose reader has gone.
+    /// Returns true if the recording is written to a pipe that no program reads any more.
     #[must_use]
     pub fn has_lost_reader(&self) -> bool {
         self.0.fault.get() == Some(&Trouble::ReaderLeft)

@@ -26,7 +26,7 @@ use super::{file::FileError, outcome::Trouble};
 /// Name of stdout in lines for the user.
 const STDOUT: &str = "stdout";
 
-/// Interval between two attempts to open or write.
+/// Interval between two attempts to open the pipe or to write to it.
 const STEP: Duration = Duration::from_millis(20);
 
 /// Maximum wait at the end of a run for a reader that reads nothing.
@@ -108,7 +108,7 @@ impl RecordingPipe {
         self.was_open
     }
 
-    /// Returns true if the reader has gone.
+    /// Returns true if no program reads the pipe any more.
     pub(super) fn has_lost_reader(&self) -> bool {
         self.file.as_ref().is_some_and(has_no_reader)
     }

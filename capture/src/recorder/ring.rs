@@ -1,7 +1,7 @@
 //! The last minutes of a run, encoded, for a recording that begins before the event that matters.
 //!
-//! Memory is bounded: events are left out once they are too old, or once all events exceed [`LIMIT`] bytes. What a reader
-//! needs of the events that were left out is kept: the state of each session, and the names of the rules.
+//! Memory is bounded: events are left out once they are too old, or once all events exceed [`LIMIT`] bytes. The
+//! state of each session and the names of the rules are kept, because a reader of the recording needs them.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -41,7 +41,7 @@ struct Kept {
     bytes: Box<[u8]>,
 }
 
-/// What remains of an event that is left out.
+/// The part of an event that is kept when the event itself is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Nothing.

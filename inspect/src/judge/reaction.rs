@@ -11,7 +11,8 @@ use teetap_wire::{
 
 use super::finding_code::Topic;
 
-/// Returns the text of a finding about a message, with what its receiver does; `None` if the table does not tell.
+/// Returns the sentence of a finding that says how the release of the receiver treats the message; `None` if the receiver
+/// table has no row for it.
 pub(super) fn reaction(
     topic: Topic,
     name: Option<&str>,

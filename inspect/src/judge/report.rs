@@ -257,8 +257,8 @@ impl Judge {
     }
 }
 
-/// Returns the values of a silence, and what the games do (`CNetConnection::Update` in `network_conn.cpp`: a timeout of
-/// 10 seconds in Teeworlds 0.6.5 and 0.7.5, and `conn_timeout` in DDNet).
+/// Returns the values of a silence, with the timeouts of the games (`CNetConnection::Update` in `network_conn.cpp`: 10
+/// seconds in Teeworlds 0.6.5 and 0.7.5, and `conn_timeout` in DDNet).
 fn silence(time: Duration) -> Values {
     Values::new(
         format_args!("nothing for {:.1} s", time.as_secs_f64()),

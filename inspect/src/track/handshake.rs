@@ -101,9 +101,9 @@ impl HandshakeMistake {
 /// The tokens in recent handshakes. Those in token requests of 0.7 precede the session.
 #[derive(Debug, Default)]
 pub(super) struct TokenExchanges {
-    /// The tokens that clients gave in their requests.
+    /// The tokens in the token requests of clients.
     requests: VecDeque<Token>,
-    /// The tokens that servers gave, each with the token of the client to which it was sent.
+    /// The tokens in the replies of servers, each with the token of the client that the reply is sent to.
     replies: VecDeque<(Token, Token)>,
     /// The tokens in CONNECT, of all sessions: a late reply may belong to an earlier one.
     connects: VecDeque<Token>,

@@ -20,7 +20,7 @@ use rustix::{
 use super::private::{Private, PrivateError, make_private, open_own};
 use crate::{io::clock::Clock, session::Time};
 
-/// Bytes that a pipe takes without blocking once it is ready: `PIPE_BUF` of Linux.
+/// Number of bytes that a write to a ready pipe accepts without blocking: `PIPE_BUF` of Linux.
 const CHUNK: usize = 4096;
 
 /// Interval between two attempts to open a pipe that has no reader.
@@ -68,7 +68,7 @@ pub fn open_pipe(path: &Path) -> Result<Option<Private>, PrivateError> {
 /// longer, even if the descriptor is in blocking mode, unless another program writes to the same pipe.
 ///
 /// # Errors
-/// The error of the operating system: [`io::ErrorKind::BrokenPipe`] if the reader of the pipe has gone.
+/// The error of the operating system: [`io::ErrorKind::BrokenPipe`] if no program reads the pipe any more.
 pub fn write_ready(file: &File, bytes: &[u8], wait: Duration) -> io::Result<usize> {
     let mut fds = [PollFd::new(file, PollFlags::OUT)];
     match poll(&mut fds, Timespec::try_from(wait).ok().as_ref()) {
@@ -91,7 +91,7 @@ pub fn write_ready(file: &File, bytes: &[u8], wait: Duration) -> io::Result<usiz
     }
 }
 
-/// Returns true if `file` is a pipe whose reader has gone.
+/// Returns true if `file` is a pipe that no program reads any more.
 #[must_use]
 pub fn has_no_reader(file: impl AsFd) -> bool {
     let mut fds = [PollFd::new(&file, PollFlags::empty())];

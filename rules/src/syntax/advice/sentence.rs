@@ -215,7 +215,7 @@ pub(in crate::syntax) fn fraction(text: &str) -> Option<String> {
     Some(share.trim_start_matches("chance ").to_owned())
 }
 
-/// Returns the name of a message, or what to type for the word.
+/// Returns the name of a message for a word, by the table of synonyms; the word itself if it is not in the table.
 fn message(word: &str) -> String {
     let word = word.trim_end_matches([',', '.', ';', '!']);
     let is_modifier = MODIFIERS.contains(&word);

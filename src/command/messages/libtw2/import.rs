@@ -9,10 +9,10 @@ use super::{
     spec::{Connless, ConstantValue, DefaultValue, Kind, Member, Message, MessageId, Set, Spec},
 };
 
-/// Returns the definition file that a specification amounts to.
+/// Returns a definition file with the messages of a specification.
 ///
 /// # Errors
-/// Returns what the definition form cannot express.
+/// The specification has a type or an id that definition files cannot express. The error names it.
 pub(super) fn definitions(spec: &Spec, file: &Path) -> Result<String, String> {
     let dialect = dialect(spec)?;
     let mut out = Writer {
@@ -86,7 +86,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Returns the built-in definition with this name, which knows what a specification does not say.
+    /// Returns the built-in definition with this name, which has attributes that specifications lack.
     fn builtin(&self, class: Class, name: &str) -> Option<&'static Def> {
         let mut defs = Registry::builtin().defs(self.dialect);
         defs.find(|def| def.class == class && *def.name == *name)

@@ -288,7 +288,7 @@ impl MapTransfer {
         talk.file()
     }
 
-    /// Returns the number of messages after the announcement.
+    /// Returns the number of messages of the download after `map_change`.
     #[must_use]
     pub fn len(&self) -> usize {
         self.steps.len()
