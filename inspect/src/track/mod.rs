@@ -38,7 +38,7 @@
 //! | `handshake.rs` | the tokens and sizes of handshake packets |
 //! | `recorded/` | tokens and acks in captures of other programs, which the session core did not check |
 //! | `expected.rs` | the values that a datagram should have had |
-//! | `look.rs` | the analysis of a datagram |
+//! | `look/` | the analysis of a datagram |
 //! | `chunk.rs` | the analysis of a chunk |
 //! | `detail.rs` | the received and expected values of notes |
 //! | `words.rs` | numbers, counts and times in words |
