@@ -238,6 +238,16 @@ impl MapTransfer {
         transfer
     }
 
+    /// Plays the start of a session, with the first `count` messages of the download after `map_change`.
+    fn begin(&self, count: usize) -> Talk {
+        let mut talk = Talk::open(self.variant);
+        talk.info();
+        let mut first = self.clone();
+        first.steps.truncate(count);
+        first.download(&mut talk);
+        talk
+    }
+
     /// Returns the session as a pcap file.
     #[must_use]
     pub fn recording(&self) -> Vec<u8> {
@@ -251,11 +261,7 @@ impl MapTransfer {
     /// messages, and the client then downloads it.
     #[must_use]
     pub fn reloaded_after(&self, count: usize) -> Vec<u8> {
-        let mut talk = Talk::open(self.variant);
-        talk.info();
-        let mut first = self.clone();
-        first.steps.truncate(count);
-        first.download(&mut talk);
+        let mut talk = self.begin(count);
         self.download(&mut talk);
         talk.file()
     }
@@ -264,13 +270,9 @@ impl MapTransfer {
     /// the download. If the last of them is a request, the server answers it.
     #[must_use]
     pub fn left_after(&self, count: usize) -> Vec<u8> {
-        let mut talk = Talk::open(self.variant);
-        talk.info();
-        let mut first = self.clone();
-        first.steps.truncate(count);
-        first.download(&mut talk);
+        let mut talk = self.begin(count);
         // The server answers the request for the first map with a part of the second one.
-        let number = match first.steps.last() {
+        let number = match self.steps.iter().take(count).next_back() {
             Some(Step::Ask(_)) if self.variant.is_seven() => Some(0),
             Some(Step::Ask(number)) => Some(*number),
             _ => None,
