@@ -475,7 +475,8 @@ impl Stream {
                 // (`CServer::Run` in server.cpp of Teeworlds 0.6.5 and 0.7.5). Only an unacked message is retransmitted.
                 let acked = self.ways[dir].acked();
                 let is_acked = |seq: Seq| acked.is_some_and(|acked| seq.is_behind(acked));
-                if let Some((_, before)) = before.filter(|(_, before)| !is_acked(*before)) {
+                let before = before.filter(|(_, before)| !self.may_rejoin && !is_acked(*before));
+                if let Some((_, before)) = before {
                     found.add(
                         of_chunk(piece, Code::MapAgain),
                         Fact::Renumbered { got: seq, before },

@@ -139,6 +139,8 @@ struct Stream {
     accepted: Option<Time>,
     /// True if the current datagram is another ACCEPT without a CONNECT before it.
     accepts_again: bool,
+    /// True if a DDNet client may have joined again in the session: the server then sends the map again.
+    may_rejoin: bool,
     /// The token in the client's last CONNECT; `None` if it has none.
     connect: Option<Token>,
     /// The token in the server's reply to a token request.

@@ -71,9 +71,7 @@ impl Stream {
                 .last()
                 .is_some_and(|last| last != Seq::ZERO)
             {
-                // A late copy, or a client that joins again: what it sends from now on has another place in the join.
-                self.turns = None;
-                self.maps.forget();
+                self.joins_again();
             }
         }
         if seen.packet.proto != Proto::Ddnet || leg == Some(Side::Server) {
@@ -82,13 +80,23 @@ impl Stream {
         if control == Some(Control::Accept) {
             let before = self.accepted.replace(seen.at);
             if !std::mem::take(&mut self.awaits_accept) {
-                // A server that accepts a second ACCEPT restarts its sequence numbers.
+                // A server that accepts a second ACCEPT restarts its sequence numbers, and sends the map again
+                // (`ClientRejoinCallback` in server.cpp).
                 self.renumber();
+                self.joins_again();
                 self.accepts_again = before.is_some_and(|before| seen.at.since(before) >= COPIES);
             }
             return false;
         }
         self.awaits_accept && control.is_none()
+    }
+
+    /// Records a CONNECT or ACCEPT in the session: a late copy, or a client that joins again. The messages after it have
+    /// another place in the join.
+    fn joins_again(&mut self) {
+        self.turns = None;
+        self.maps.forget();
+        self.may_rejoin = true;
     }
 
     /// Adds a note if the current datagram is another ACCEPT in the session.

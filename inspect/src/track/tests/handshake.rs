@@ -147,3 +147,28 @@ fn an_acked_map_change_may_be_sent_again_by_a_reload() {
         );
     }
 }
+
+/// A server of DDNet sends the map again after another ACCEPT (`ClientRejoinCallback` in server.cpp), which the network
+/// may have duplicated.
+#[test]
+fn a_second_accept_brings_the_map_again() {
+    for accepts_again in [true, false] {
+        let mut script = Script::before_accept(Proto::Ddnet);
+        script.control(Dir::C2s, b"\x03");
+        if accepts_again {
+            script.control(Dir::C2s, b"\x03");
+        }
+        let (change, capabilities) = (script.named("map_change"), script.named("capabilities"));
+        let info = script.named("info");
+        script.send(Dir::C2s, 0, &[(Some(1), false, &info)]);
+        script.send(Dir::S2c, 0, &[(Some(1), false, &change)]);
+        let late = script.send(Dir::S2c, 0, &[(Some(2), false, &capabilities)]);
+        let again = script.send(Dir::S2c, 0, &[(Some(3), false, &change)]);
+        let codes: Vec<_> = late.iter().chain(&again).map(|(code, _)| *code).collect();
+        let expected: &[Code] = match accepts_again {
+            true => &[],
+            false => &[Code::OutOfTurn, Code::MapAgain],
+        };
+        assert_eq!(codes, expected, "another ACCEPT: {accepts_again}");
+    }
+}

@@ -78,11 +78,15 @@ impl Script {
         let def = defs
             .find(|def| matches!(def.class, Class::System | Class::Game))
             .unwrap();
-        let Id::Number(number) = def.id else {
-            panic!("{name}")
+        // An extended message has the number 0, followed by its UUID.
+        let (number, uuid) = match def.id {
+            Id::Number(number) => (number, None),
+            Id::Uuid { uuid, .. } => (0, Some(uuid)),
+            Id::Tag(_) => panic!("{name}"),
         };
         let mut data = Vec::new();
         teetap_wire::varint::encode((number << 1) | i32::from(def.class == Class::System), &mut data);
+        data.extend(uuid.iter().flatten());
         data
     }
 
