@@ -222,7 +222,7 @@ codes! {
     RconUnauthed        "rcon-unauthed"        Warning Payload  [NeedsStream]
         "a command of the console without a login: servers of the games ignore it"
     LateReply           "late-reply"           Warning Payload  [Idle NeedsStream]
-        "a reply that waited half a second, until its connection was flushed: the receiver waits as long"
+        "a reply half a second late: it waited until its connection was flushed, or its sender was busy"
     KeepaliveLate       "keepalive-late"       Info    Datagram [OfNetwork NeedsStream]
         "no datagram from this peer for longer than the interval between two keepalives"
     CutByCapture        "cut-by-capture"       Warning Datagram [OfNetwork]
