@@ -67,6 +67,7 @@ mod tests {
             misstep: None,
             cause: None,
             is_by_loss: false,
+            is_resent: false,
             parts: None,
             blamed: None,
         })

@@ -13,6 +13,7 @@ pub(in crate::torture) fn join(begin: u64, end: u64, outcome: JoinOutcome, ended
         steps: Vec::new(),
         stalls: 0,
         is_by_loss: false,
+        is_resent: false,
         ended,
         after: None,
         acked: None,

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::STOPPED;
+use super::{STOPPED, TIMEOUT};
 use teetap_proxy::session::{SessionId, Time};
 use teetap_wire::{
     Code, Side,
@@ -28,6 +28,9 @@ pub struct Join {
     pub stalls: u32,
     /// True if the join stalled, and only after messages that were lost.
     pub is_by_loss: bool,
+    /// True if the join stalled, and each stall ended after a peer had sent a message again. Datagrams may have been
+    /// lost then, or ignored.
+    pub is_resent: bool,
     /// How the join ended.
     pub ended: Ended,
     /// The last message of the join; `None` if the join has no message.
@@ -151,6 +154,20 @@ impl Join {
                 reason: Some(reason),
             } => Rejection::from_reason(reason),
             _ => None,
+        }
+    }
+
+    /// Returns true if `side` has closed the session because it has received nothing for a long time.
+    #[must_use]
+    pub(crate) fn has_received_nothing(&self, side: Side) -> bool {
+        match &self.ended {
+            Ended::Closed { by, reason } => {
+                *by == Some(side)
+                    && reason
+                        .as_deref()
+                        .is_some_and(|reason| reason.starts_with(TIMEOUT))
+            }
+            Ended::Entered | Ended::Open => false,
         }
     }
 

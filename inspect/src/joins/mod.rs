@@ -43,6 +43,9 @@ use teetap_wire::receiver::JoinKind;
 /// The reason in the CLOSE that the proxy sends to peers at the end of a run.
 pub const STOPPED: &str = "teetap was stopped";
 
+/// Prefix of the CLOSE reason of a peer that has received nothing (`CNetConnection::Update` in `network_conn.cpp`).
+pub(crate) const TIMEOUT: &str = "Timeout";
+
 /// Time without progress after which a login counts as stalled.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 

@@ -16,15 +16,12 @@ use super::{
 };
 use crate::{
     DecodedEvent, Decoder, Values,
-    joins::{Join, JoinOutcome},
+    joins::{Join, JoinOutcome, TIMEOUT},
 };
 
 /// Prefixes of the CLOSE reasons that a peer sends when it gives up on a connection (`CNetConnection::Update` and
 /// `QueueChunkEx` in `network_conn.cpp` of Teeworlds 0.6.5 and 0.7.5, and of DDNet).
 const LIMITS: [&str; 2] = [TIMEOUT, "Too weak connection"];
-
-/// Prefix of the CLOSE reason of a peer that has received nothing.
-const TIMEOUT: &str = "Timeout";
 
 /// Prefix of the CLOSE reasons of a server that removes a player (`CServer::Kick` and its callers in `server.cpp` of
 /// Teeworlds 0.6.5 and 0.7.5, and of DDNet).

@@ -232,6 +232,18 @@ impl Entries {
         session.entries.iter().any(is_loss) && !session.entries.iter().any(is_error)
     }
 
+    /// Returns true if an oddity of `by` in the session may be the cause of a failure.
+    pub(super) fn has_fault(&self, id: Option<SessionId>, by: Culprit) -> bool {
+        let session = self.sessions.get(&id);
+        let mut entries = session.into_iter().flat_map(|session| &session.entries);
+        entries.any(|entry| {
+            let role = entry.role.unwrap_or_else(|| entry.topic.role());
+            let severity = entry.severity.unwrap_or_else(|| entry.topic.severity_as(role));
+            let may_lead = severity == Severity::Error || severity == Severity::Warning && entry.leads;
+            entry.by == by && role == Role::Fault && may_lead
+        })
+    }
+
     /// Returns true if the session is online.
     pub(super) fn is_online(&self, id: Option<SessionId>) -> bool {
         self.sessions.get(&id).is_some_and(|session| session.is_online)

@@ -52,7 +52,7 @@ fn a_bad_network_accuses_no_peer() {
             // A session that never entered the game has a finding about the step at which its join stalled.
             let accuses = |one: &&Finding| {
                 one.role == Role::Fault && one.severity >= Severity::Warning
-                    || has_entered && one.role == Role::Consequence && one.severity == Severity::Error
+                    || has_entered && one.role == Role::Consequence && one.by.side().is_some()
             };
             let accusing: Vec<_> = findings
                 .list

@@ -73,13 +73,8 @@ impl Judge {
     }
 
     pub(super) fn joined(&mut self, join: &Join) {
-        if join.outcome == JoinOutcome::Entered && join.is_by_loss {
-            for by in [Culprit::Client, Culprit::Server, Culprit::Nobody] {
-                let topic = Topic::FindingCode(FindingCode::LoginStalled);
-                if let Some(entry) = self.entries.known(Some(join.session), topic, by) {
-                    entry.role = Some(Role::Network);
-                }
-            }
+        if join.outcome == JoinOutcome::Entered {
+            self.mended(join);
         }
         let early = Topic::FindingCode(FindingCode::EarlyClose);
         if join.kept
@@ -104,12 +99,21 @@ impl Judge {
             let acked = join.acked.filter(|_| join.misstep.is_none());
             let awaited = join.awaited.map(|(_, side)| cause(side, acked));
             let awaited = blamed.or(awaited);
-            // A full server is no fault of a peer.
+            // A full server is no fault of a peer. A peer that has received nothing does not answer.
             let is_full = matches!(
                 rejection,
                 Some(Rejection::Refused(Refusal::Full | Refusal::PerAddress))
             );
-            let cause = match is_full {
+            let is_unheard = join
+                .awaited
+                .is_some_and(|(_, side)| join.has_received_nothing(side));
+            // If the last message was not acked, it was lost, or its receiver refuses it. Without a fault of its sender,
+            // neither is proven.
+            let is_unproven = join.acked == Some(false)
+                && join.cause.is_none()
+                && !awaited.is_some_and(|by| self.entries.has_fault(Some(join.session), by.into()));
+            let is_unproven = is_unheard || is_unproven;
+            let cause = match is_full || is_unproven && blamed.is_none() && join.misstep.is_none() {
                 true => Some(Culprit::Nobody),
                 false => awaited.map(Culprit::from),
             };
@@ -124,6 +128,21 @@ impl Judge {
                 None => PossibleCause::Any,
             };
             self.joins(found, cause, led_by);
+        }
+    }
+
+    /// Blames no peer for the stalls of a join that went on when a message was sent again.
+    fn mended(&mut self, join: &Join) {
+        for by in [Culprit::Client, Culprit::Server, Culprit::Nobody] {
+            let topic = Topic::FindingCode(FindingCode::LoginStalled);
+            let Some(entry) = self.entries.known(Some(join.session), topic, by) else {
+                continue;
+            };
+            if join.is_by_loss {
+                entry.role = Some(Role::Network);
+            } else if join.is_resent {
+                entry.by = Culprit::Nobody;
+            }
         }
     }
 

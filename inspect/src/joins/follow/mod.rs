@@ -282,6 +282,9 @@ impl JoinProgress {
             if fate == Fate::Arrives && is_of_join {
                 self.causes.arrived(name, fate::changed_by(message));
             }
+            if fate == Fate::Arrives && self.is_repeat(name, sender, message) {
+                self.stalls.on_resend();
+            }
             match fate {
                 Fate::Arrives if dir == Dir::C2s => {
                     self.delivery.client_sent(message);
@@ -324,6 +327,14 @@ impl JoinProgress {
     fn is_step(&self, name: &str, sender: Side) -> bool {
         let mut steps = self.steps.iter();
         steps.any(|step| step.name == name && step.from == sender)
+    }
+
+    /// Returns true if the message was sent before: a retransmitted chunk, or another copy of a packet that opens the
+    /// session.
+    fn is_repeat(&self, name: &str, sender: Side, message: &Message) -> bool {
+        let is_control = message.layer == Layer::Control;
+        let mut passed = self.passed.iter();
+        message.transport.resend || is_control && passed.any(|step| step.name == name && step.from == sender)
     }
 
     /// Records a message that was not delivered or that its receiver drops.
@@ -446,6 +457,7 @@ impl JoinProgress {
             outcome,
             stalls: self.stalls.count,
             is_by_loss: self.stalls.count > 0 && self.stalls.lost == self.stalls.count,
+            is_resent: self.stalls.count > 0 && self.stalls.resent == self.stalls.count,
             ended,
             after,
             acked,

@@ -14,6 +14,10 @@ pub(super) struct Stalls {
     pub(super) count: u32,
     /// Number of stalls after a message that was lost.
     pub(super) lost: u32,
+    /// Number of stalls that ended after a retransmission, so that a datagram may have been lost.
+    pub(super) resent: u32,
+    /// True if a peer has sent a message again since the last progress.
+    has_resend: bool,
 }
 
 impl Stalls {
@@ -23,13 +27,23 @@ impl Stalls {
             is_reported: false,
             count: 0,
             lost: 0,
+            resent: 0,
+            has_resend: false,
         }
     }
 
     /// Records that the join progressed.
-    pub(super) const fn progress_at(&mut self, at: Time) {
+    pub(super) fn progress_at(&mut self, at: Time) {
+        self.resent = self
+            .resent
+            .saturating_add(u32::from(self.is_reported && self.has_resend));
         self.progress = at;
-        self.is_reported = false;
+        (self.is_reported, self.has_resend) = (false, false);
+    }
+
+    /// Records that a peer has sent a message of the join again.
+    pub(super) const fn on_resend(&mut self) {
+        self.has_resend = true;
     }
 
     /// Records a stall that is reported now. `is_loss` is true if the last message was lost.

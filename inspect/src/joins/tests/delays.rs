@@ -107,3 +107,36 @@ fn a_join_that_ends_after_a_changed_message_is_of_no_peer() {
         );
     }
 }
+
+/// The accept may have been lost if the client repeats its CONNECT, so that nobody is known to be late.
+#[test]
+fn a_join_that_goes_on_after_a_message_was_sent_again_may_have_lost_datagrams() {
+    for name in ["0.6.5", "DDNet", "0.7"] {
+        for (again, stalls_later, expected) in [
+            (Some("connect"), false, true),
+            (None, false, false),
+            (Some("connect"), true, false),
+        ] {
+            let script = Script::named(name);
+            let mut play = Play::from_script(script)
+                .until(script.index("connect_accept") + 1)
+                .wait(1400);
+            let next = script.index("connect_accept") + 1;
+            if let Some(again) = again {
+                play = play.message(Side::Client, again);
+            }
+            play = play.skip_to(next).until(script.index("ready") + 1);
+            if stalls_later {
+                play = play.wait(1400);
+            }
+            let play = play.rest(script.index("ready") + 1);
+            let join = &play.joins()[0];
+            let stalls = 1 + u32::from(stalls_later);
+            assert_eq!(
+                (join.stalls, join.is_resent),
+                (stalls, expected),
+                "{name} {again:?} {join}"
+            );
+        }
+    }
+}
