@@ -77,7 +77,7 @@ pub use row::{Row, rows};
 pub use sentence::Sentences;
 pub use snapshot::{ItemBytes, ItemRow, item_rows};
 pub use snapshots::Snapshots;
-pub use stated::Stated;
+pub use stated::{Stated, StatedBy};
 pub use style::{Kind, Style, Verbosity, Viewer};
 pub use subscribers::{Subscribers, Subscription};
 pub use track::Detail;

@@ -15,7 +15,7 @@ use super::Decoder;
 use crate::{
     meant::{self, Suspect},
     place::{self, SeenAt},
-    reading::{Handling, Message, MessageOutcome, Reading, Unreadable},
+    reading::{Handling, INTRODUCTIONS, Message, MessageOutcome, Reading, Unreadable},
     stated::Stated,
     track::{ChunkOrder, DecidedChunk, Detail, Fact, NoteSink, RefusedAck, Seen},
 };
@@ -222,6 +222,9 @@ impl<'a> Build<'a> {
             let claimed = self.claim_notes(chunk.at..chunk.end());
             message.notes.extend(claimed);
             self.note_meant(&mut message, chunk.data);
+            if datagram.ordinal <= INTRODUCTIONS {
+                stated.learn_from_chat(&self.reading, &message);
+            }
             self.reading.messages.push(message);
         }
         self.keep_held();

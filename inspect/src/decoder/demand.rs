@@ -168,8 +168,8 @@ impl Decoder {
     /// Returns true if no message of a datagram with this protocol, direction and ordinal can be shown or change the
     /// decoder's state.
     pub(crate) fn skips(&self, proto: Proto, dir: Dir, ordinal: u64) -> bool {
-        // The first messages may identify their sender as DDNet, which is already known in a DDNet session.
-        let may_introduce = ordinal <= INTRODUCTIONS && proto != Proto::Ddnet;
+        // The first messages may identify their sender as DDNet, or state its version.
+        let may_introduce = ordinal <= INTRODUCTIONS;
         !may_introduce && !self.needs_all() && self.select.is_beyond(proto, dir)
     }
 

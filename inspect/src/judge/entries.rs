@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt};
 use teetap_proxy::session::{OpensNothing, SessionChange, SessionId, State, Time};
 use teetap_wire::{Code, Seq, Severity, Side};
 
-use crate::Values;
+use crate::{Values, stated::StatedVersion};
 
 use super::{
     finding::{Finding, Occurrence},
@@ -256,7 +256,11 @@ impl Entries {
     }
 
     /// Returns the findings of the run with number `run`. `version` is the version stated by the server.
-    pub(super) fn findings(&self, run: u32, version: Option<&str>) -> impl Iterator<Item = Finding> {
+    pub(super) fn findings(
+        &self,
+        run: u32,
+        version: Option<StatedVersion<'_>>,
+    ) -> impl Iterator<Item = Finding> {
         let sessions = self.sessions.iter();
         let entries =
             sessions.flat_map(|(id, session)| session.entries.iter().map(move |entry| (id, session, entry)));

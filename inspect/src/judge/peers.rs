@@ -8,7 +8,11 @@ use teetap_wire::{
     receiver::{Identified, Signs, identify},
 };
 
-use crate::{Layer, Message, Reading, reading::INTRODUCTIONS, stated::reported};
+use crate::{
+    Layer, Message, Reading,
+    reading::INTRODUCTIONS,
+    stated::{StatedBy, StatedVersion, reported},
+};
 
 /// Messages that state the version of a DDNet client. DDNet clients send the legacy message to servers of any kind.
 const VERSIONS: [&str; 2] = ["client_version", "cl_is_ddnet_legacy"];
@@ -65,17 +69,18 @@ pub struct PeerRelease {
     pub name: String,
     /// True if the peer did not identify itself; `name` is then the usual release of its protocol.
     pub assumed: bool,
-    /// True if the name was taken from the server info.
-    pub by_info: bool,
+    /// Where the server states the release; `None` if it does not.
+    pub stated_by: Option<StatedBy>,
 }
 
 impl fmt::Display for PeerRelease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
-        f.write_str(match (self.assumed, self.by_info) {
+        f.write_str(match (self.assumed, self.stated_by) {
             (true, _) => ", assumed",
-            (false, true) => ", by its info",
-            (false, false) => "",
+            (false, Some(StatedBy::Info)) => ", by its info",
+            (false, Some(StatedBy::Chat)) => ", by its chat",
+            (false, None) => "",
         })
     }
 }
@@ -142,22 +147,24 @@ impl Peers {
 
     /// Returns the listed release whose checks apply to a side; `None` before its protocol is known. `version` is the
     /// version in the server's replies to server browsers.
-    pub(crate) fn release(&self, side: Side, version: Option<&str>) -> Option<Identified> {
+    pub(crate) fn release(&self, side: Side, version: Option<StatedVersion<'_>>) -> Option<Identified> {
         self.signs(side, version).map(|signs| identify(&signs))
     }
 
-    fn signs<'v>(&self, side: Side, version: Option<&'v str>) -> Option<Signs<'v>> {
+    fn signs<'v>(&self, side: Side, version: Option<StatedVersion<'v>>) -> Option<Signs<'v>> {
         Some(Signs {
             proto: self.proto?,
             client_version: self.client_version.filter(|_| side == Side::Client),
-            version: version.filter(|_| side == Side::Server),
+            version: version
+                .filter(|_| side == Side::Server)
+                .map(|version| version.text),
             is_ddnet: self.is_ddnet[side],
         })
     }
 
     /// Returns the release of a side; `None` for a server without evidence. `version` is the version in the server's
     /// replies to server browsers.
-    pub(crate) fn program(&self, side: Side, version: Option<&str>) -> Option<PeerRelease> {
+    pub(crate) fn program(&self, side: Side, version: Option<StatedVersion<'_>>) -> Option<PeerRelease> {
         let signs = self.signs(side, version)?;
         if side == Side::Server && !self.is_answered && !signs.is_ddnet && signs.version.is_none() {
             return None;
@@ -169,7 +176,9 @@ impl Peers {
             None => signs.version.and_then(reported),
         };
         Some(PeerRelease {
-            by_info: named.is_some() && signs.version.is_some(),
+            stated_by: version
+                .filter(|_| named.is_some() && signs.version.is_some())
+                .map(|version| version.by),
             assumed: assumed && named.is_none(),
             name: named.unwrap_or_else(|| release.name().to_owned()),
         })
@@ -203,7 +212,11 @@ mod tests {
 
     #[test]
     fn a_peer_has_the_release_that_it_names_or_the_usual_one() {
-        let named = |peers: &Peers, side, version| peers.program(side, version).unwrap().to_string();
+        let named = |peers: &Peers, side, version: Option<&'static str>| {
+            let by = StatedBy::Info;
+            let version = version.map(|text| StatedVersion { text, by });
+            peers.program(side, version).unwrap().to_string()
+        };
         let mut peers = Peers::default();
         assert_eq!(peers.program(Side::Client, None), None);
         peers.set_proto(Proto::Ddnet);

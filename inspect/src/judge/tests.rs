@@ -685,6 +685,42 @@ fn the_release_that_the_probe_was_told_is_named() {
     }
 }
 
+/// A server of DDNet states its version in the chat to each client that enters. Players cannot state it.
+#[test]
+fn the_release_that_the_server_writes_in_the_chat_is_named() {
+    // The mode, the writer, the receiver and the text.
+    let chat = |writer: i32, text: &str| {
+        let mut data = vec![6, 1];
+        teetap_wire::varint::encode(writer, &mut data);
+        [&data, &b"\x40"[..], text.as_bytes(), b"\0"].concat()
+    };
+    let line = "DDraceNetwork Mod. Version: 0.6.4, 16.4";
+    for (writer, text, expected) in [
+        (-1, line, "DDNet 16.4, by its chat"),
+        (3, line, "Teeworlds 0.7.5, assumed"),
+        (
+            -1,
+            "DDraceNetwork Mod. Version: 0.6.4, x",
+            "Teeworlds 0.7.5, assumed",
+        ),
+        (-1, "Version: 0.6.4, 16.4", "Teeworlds 0.7.5, assumed"),
+    ] {
+        let mut run = Run::new();
+        let bytes = chunks(0, false, &[(Some(1), &chat(writer, text))]);
+        run.datagram(10, Dir::S2c, &bytes, &[]);
+        let bytes = chunks(9, false, &[(Some(2), KILL)]);
+        run.datagram(20, Dir::S2c, &bytes, &[Code::AckAhead]);
+        let findings = run.judge.findings().list;
+        let found = findings
+            .iter()
+            .find(|finding| finding.topic.name() == "ack-ahead");
+        let program = found
+            .and_then(|found| found.program.as_ref())
+            .map(ToString::to_string);
+        assert_eq!(program.as_deref(), Some(expected), "{writer} {text}");
+    }
+}
+
 /// Neither a CLOSE nor silence identifies a server.
 #[test]
 fn a_server_that_has_shown_nothing_has_no_release() {

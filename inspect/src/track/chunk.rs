@@ -8,6 +8,8 @@ use teetap_wire::{
     varint,
 };
 
+use crate::stated::StatedVersion;
+
 use super::{
     Consequence, Fact, ForeignPart, NoteSink, Seen, Stream, Streams,
     copies::{self, Likeness},
@@ -390,11 +392,11 @@ impl Stream {
     /// Returns the release of the receiver of a datagram.
     fn receiver(&self, seen: &Seen<'_>) -> Identified {
         let is_client = seen.datagram.dir == Dir::S2c;
-        let of = |version: Option<&str>| {
+        let of = |version: Option<StatedVersion<'_>>| {
             identify(&Signs {
                 proto: seen.datagram.proto,
                 client_version: self.client_version.filter(|_| is_client),
-                version,
+                version: version.map(|version| version.text),
                 is_ddnet: seen.to_ddnet,
             })
         };

@@ -510,7 +510,7 @@ fn no_release_of_several_is_named() {
         script
             .decoder
             .stated()
-            .with(|version| version.map(str::to_owned))
+            .with(|version| version.map(|version| version.text.to_owned()))
             .as_deref(),
         Some("0.6.4, 16.4")
     );
