@@ -20,6 +20,9 @@ const ENOUGH: usize = 6;
 /// Maximum number of ticks from the snapshot that an input acks to the tick of the input.
 const AHEAD: i32 = 100;
 
+/// Name of the message with ticks.
+const INPUT: &str = "input";
+
 /// Maximum number of elements of a list.
 const ELEMENTS: u16 = 256;
 
@@ -60,7 +63,11 @@ impl OtherEncoding {
     /// Returns the encoding of a message with these fields; `None` if none fits. `notes` are the notes on the message in
     /// the encoding of the games.
     pub(crate) fn find(def: &'static Def, body: &[u8], notes: &[Note], for_ddnet: bool) -> Option<Self> {
-        if body.len() < ENOUGH || !notes.iter().any(|note| is_about_encoding(note.code)) {
+        // The ticks of an input prove its encoding.
+        let has_ticks = &*def.name == INPUT;
+        let may_differ =
+            |note: &Note| is_about_encoding(note.code) || has_ticks && note.code == Code::OverlongInt;
+        if body.len() < ENOUGH || !notes.iter().any(may_differ) {
             return None;
         }
         let others = [
@@ -258,7 +265,7 @@ fn is_input(def: &Def, body: &[u8]) -> bool {
     };
     let packed = ticks(|bytes| varint::decode(bytes).map(|int| (int.value, int.len)));
     let is_near = |ahead: Option<i32>| ahead.is_some_and(|ahead| (0..=AHEAD).contains(&ahead));
-    &*def.name == "input" && is_near(ticks(leb128)) && !is_near(packed)
+    &*def.name == INPUT && is_near(ticks(leb128)) && !is_near(packed)
 }
 
 /// Reads an int in LEB128, with its length; negative ints as the 32 or 64 bits of their two's complement.
@@ -274,7 +281,8 @@ fn leb128(bytes: &[u8]) -> Option<(i32, usize)> {
     None
 }
 
-/// Returns true for notes that suggest that the fields of a message are encoded differently.
+/// Returns true for notes that suggest that the fields of a message are encoded differently. A long form of an int does
+/// not: receivers read its value.
 const fn is_about_encoding(code: Code) -> bool {
     matches!(
         code,
@@ -283,7 +291,6 @@ const fn is_about_encoding(code: Code) -> bool {
             | Code::OutOfRange
             | Code::InvalidUtf8
             | Code::IntPadding
-            | Code::OverlongInt
             | Code::SurplusBytes
             | Code::ObjectShort
     )
@@ -354,6 +361,18 @@ mod tests {
         let mut cut = start_info(little, ended);
         cut.pop();
         assert_eq!(say(&cut), None);
+    }
+
+    /// Receivers read the same values, and another encoding may fit by chance.
+    #[test]
+    fn longer_forms_of_ints_are_no_other_encoding() {
+        let long = |value: i32| {
+            let mut bytes = packed(value);
+            *bytes.last_mut().unwrap() |= 0x80;
+            bytes.push(0);
+            bytes
+        };
+        assert_eq!(said(Proto::V6, "cl_start_info", &start_info(long, ended)), None);
     }
 
     #[test]
