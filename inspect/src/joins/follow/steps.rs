@@ -85,10 +85,13 @@ impl JoinProgress {
             return self.part(at, name, Side::Server, message);
         }
         let is_control = message.layer == Layer::Control;
+        // A client need not wait for the first map change before it sends its steps.
+        let is_later = || self.passed.iter().any(|step| step.name == "map_change");
         if name == "map_change"
             && !message.transport.resend
             && self.stage >= Stage::Connecting
             && !self.is_false
+            && is_later()
         {
             // The map has changed: the client starts to load the new map.
             self.map.begin = None;

@@ -107,6 +107,21 @@ fn a_client_that_continues_without_a_step_is_named_by_the_step() {
     }
 }
 
+/// The server reads the messages of one packet in turn, so a client may send its steps without waiting for the answers.
+#[test]
+fn a_client_that_does_not_wait_for_answers_enters_the_game() {
+    for script in SCRIPTS.iter().filter(|script| script.kind != JoinKind::Challenge) {
+        let info = script.index("info");
+        let mut play = Play::from_script(script).until(info).client_from(info);
+        for step in script.lines().skip(info).filter(|step| step.from == Side::Server) {
+            play = play.message(step.from, step.name);
+        }
+        assert_eq!(play.stalls(), [] as [&str; 0], "{}", script.name);
+        let join = &play.joins()[0];
+        assert_eq!(join.outcome, JoinOutcome::Entered, "{}: {join}", script.name);
+    }
+}
+
 #[test]
 fn the_line_says_whether_the_last_message_was_acked() {
     let script = Script::named("0.7");
