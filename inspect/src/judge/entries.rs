@@ -214,6 +214,18 @@ impl Entries {
         self.kept -= before - session.entries.len();
     }
 
+    /// Removes the findings of both peers about a topic, because the recording lacks the datagrams that refute them.
+    pub(super) fn retract(&mut self, id: Option<SessionId>, topic: Topic) {
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return;
+        };
+        let before = session.entries.len();
+        session
+            .entries
+            .retain(|entry| entry.topic != topic || entry.by.side().is_none());
+        self.kept -= before - session.entries.len();
+    }
+
     /// Returns true if datagrams of the session were lost, and no error of a peer may be the cause of a failure.
     pub(super) fn has_only_losses(&self, id: Option<SessionId>) -> bool {
         let Some(session) = self.sessions.get(&id) else {

@@ -175,6 +175,12 @@ impl Judge {
         if let Some(finding_code) = FindingCode::from_notice(notice) {
             self.finding_code(event, notice, finding_code);
         }
+        if matches!(notice, Notice::Hole) {
+            // The acked chunks and the bases were sent, but not recorded.
+            for code in [Code::AckAhead, Code::AckGap, Code::SnapNoBase] {
+                self.entries.retract(event.session, Topic::Note(code));
+            }
+        }
         if let Notice::Suppressed { of, count } = notice {
             self.suppressed(event, of, *count);
         }

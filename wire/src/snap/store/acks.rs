@@ -6,10 +6,15 @@ use crate::snap::late::LateInputs;
 use crate::snap::unacked::Unacked;
 use crate::snap::unsent::Unsent;
 
+/// Number of acked ticks remembered whose snapshots were not seen. A server deltas against an ack of the last round trip.
+const UNSEEN: usize = 4;
+
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientAcks {
     /// The tick that the client acked last; `None` if it has acked none.
     pub(super) acked: Option<i32>,
+    /// The last acked ticks whose snapshots were not seen, the newest last.
+    unseen: [Option<i32>; UNSEEN],
     unacked: Unacked,
     unsent: Unsent,
     late: LateInputs,
@@ -32,6 +37,21 @@ impl ClientAcks {
         {
             note(Code::InputLate, place);
         }
+    }
+
+    /// Records that the snapshot of an acked tick was not seen. The client has received it, unless its ack is wrong.
+    pub(super) fn not_seen(&mut self, tick: i32) {
+        if tick >= 0 && !self.unseen.contains(&Some(tick)) {
+            self.unseen.rotate_left(1);
+            if let Some(newest) = self.unseen.last_mut() {
+                *newest = Some(tick);
+            }
+        }
+    }
+
+    /// Returns true if the client has acked a snapshot of this tick that was not seen.
+    pub(super) fn has_unseen(&self, tick: i32) -> bool {
+        self.unseen.contains(&Some(tick))
     }
 
     /// Records an `input_timing` of the server with `left` milliseconds.

@@ -80,8 +80,10 @@ impl Store<'_> {
         self.clear_fresh();
         let Some(base) = self.bases.base(head.base) else {
             // A missing base is not noted for a late snapshot, whose base clients have dropped, nor for a snapshot
-            // whose base could not be decoded because its own base is missing.
-            if self.trust.whole() && !self.trust.missed() && late.is_none() {
+            // whose base could not be decoded because its own base is missing, nor for a base that the client has
+            // acked: then the recording lacks it.
+            let is_acked = self.acks.has_unseen(head.base);
+            if self.trust.whole() && !self.trust.missed() && !is_acked && late.is_none() {
                 self.note(Code::SnapNoBase, head.places.base);
             }
             return self.no_base(late);

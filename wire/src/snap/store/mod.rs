@@ -254,7 +254,11 @@ impl<'r> Store<'r> {
 
     /// Handles an ack: drops the snapshots that the client dropped, and notes proven faults of its acks and inputs.
     fn ack(&mut self, ack: Ack) {
-        self.bases.on_ack(ack.tick.0);
+        let tick = ack.tick.0;
+        if self.bases.at(tick).is_none() {
+            self.acks.not_seen(tick);
+        }
+        self.bases.on_ack(tick);
         self.acks.on_ack(ack, &mut self.notes);
     }
 

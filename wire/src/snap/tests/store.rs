@@ -147,6 +147,25 @@ fn the_most_parts_there_can_be() {
     assert_eq!(ended, Some((found, vec!["surplus-bytes"])));
 }
 
+/// A client that acks a snapshot has received it, so the recording lacks it.
+#[test]
+fn a_base_that_the_client_has_acked_is_missing_only_in_the_recording() {
+    for (acked, expected) in [(104, &[][..]), (103, &["snap-no-base"]), (-1, &["snap-no-base"])] {
+        let mut session = Session::new(Proto::V7);
+        let worlds = [100, 104, 106].map(|tick| world(tick, 3));
+        assert_eq!(session.complete(100, &worlds[0]), Fate::Kept);
+        session.send(Dir::C2s, "input", &[("ack_snapshot", acked)], &[]);
+        // Later acks of snapshots that were seen change nothing.
+        session.send(Dir::C2s, "input", &[("ack_snapshot", 100)], &[]);
+        let done = session.single(106, 104, &worlds[1], &worlds[2]).unwrap();
+        assert_eq!(
+            (done.fate, codes(done.notes)),
+            (Fate::NoBase, expected.to_vec()),
+            "{acked}"
+        );
+    }
+}
+
 #[test]
 fn bases() {
     let mut session = Session::new(Proto::V7);
