@@ -199,8 +199,10 @@ impl Stream {
             own.inflation.sent(*seq, sent.at, sent.is_packed, counts);
             new = Some(*seq).filter(|_| !is_resent).or(new);
         }
-        if sent.doubt == Doubt::None {
-            other.own.on_ack_sent(sent.ack, new, sent.at);
+        match sent.doubt {
+            Doubt::None => other.own.on_ack_sent(sent.ack, new, sent.at),
+            Doubt::Form => other.own.on_doubtful_ack(sent.ack, sent.at),
+            Doubt::Dropped => {}
         }
     }
 }

@@ -150,6 +150,17 @@ impl SentMessages {
         self.along(with);
     }
 
+    /// Records an ack that some receivers drop: no message acked by it has to be retransmitted, and none is acked for
+    /// certain.
+    pub(super) fn on_doubtful_ack(&mut self, ack: Seq, at: Time) {
+        let Some(shown) = self.shown else { return };
+        let before = self.open.len();
+        self.open.retain(|open| !open.seq.is_acked_between(shown, ack));
+        if self.open.len() != before {
+            self.begin(at);
+        }
+    }
+
     /// Restarts the time of the oldest message, because another message is the oldest now or the peer retransmitted it.
     fn begin(&mut self, at: Time) {
         (self.awake, self.rounds, self.last_round) = (Duration::ZERO, 0, None);

@@ -107,3 +107,16 @@ fn a_tick_from_before_the_message_or_from_the_future_is_no_proof() {
         assert!(stuck.is_some_and(|stuck| !stuck.is_proven), "{tick}: {stuck:?}");
     }
 }
+
+/// An ack that some receivers drop may have been received.
+#[test]
+fn a_message_with_a_doubtful_ack_need_not_be_retransmitted() {
+    for (ack, expected) in [(0, Some(4000)), (1, None)] {
+        let mut sent = SentMessages::from_the_start();
+        assert_eq!(sent.sent(Seq::new(1), None, ms(0)), None);
+        sent.on_doubtful_ack(Seq::new(ack), ms(10));
+        let mut datagrams = (1..=10).map(|second| ms(second * 1000));
+        let reported = datagrams.find(|at| sent.on_received(*at, std::iter::empty()).is_some());
+        assert_eq!(reported, expected.map(ms), "ack {ack}");
+    }
+}
