@@ -106,7 +106,9 @@ impl Streams {
     /// Records an unreadable datagram of a peer, which still ends its silence.
     pub(crate) fn on_unreadable(&mut self, session: SessionId, dir: Dir, at: Time) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
-            stream.both(dir).0.silence.on_received(at, false);
+            let (own, _) = stream.both(dir);
+            own.silence.on_received(at, false);
+            own.pace.sent(at);
         }
     }
 }

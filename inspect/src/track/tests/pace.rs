@@ -69,3 +69,23 @@ fn a_silence_is_noted_if_only_one_peer_is_silent() {
         }
     }
 }
+
+/// Unreadable datagrams are sent, too.
+#[test]
+fn a_peer_that_sends_unreadable_datagrams_is_not_silent() {
+    for (is_unreadable, is_noted) in [(true, false), (false, true)] {
+        let mut script = Script::new(Proto::V7);
+        script.keepalive(Dir::C2s, 0);
+        for _ in 0..3 {
+            script.at += 1_000_000;
+            script.keepalive(Dir::S2c, 0);
+            if is_unreadable {
+                script.datagram(Dir::C2s, b"\x10\0\x01tokn\xff", |_| {});
+            }
+        }
+        let notes = script.keepalive(Dir::C2s, 0);
+        let codes: Vec<_> = notes.iter().map(|(code, _)| *code).collect();
+        let expected: &[Code] = if is_noted { &[Code::KeepaliveLate] } else { &[] };
+        assert_eq!(codes, expected, "unreadable datagrams: {is_unreadable}");
+    }
+}
