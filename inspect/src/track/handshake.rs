@@ -32,6 +32,8 @@ pub enum HandshakeMistake {
         got: Token,
         /// The token in the request.
         expected: Token,
+        /// True if an earlier CONNECT of the session has the token of the request.
+        is_later: bool,
     },
     /// The reply to a token request or a CONNECT has another token in its header than the request.
     ReplyToken {
@@ -66,9 +68,18 @@ impl HandshakeMistake {
     pub(super) fn write(self, f: &mut Values) -> fmt::Result {
         use fmt::Write;
         match self {
-            Self::ConnectToken { got, expected } => {
+            Self::ConnectToken {
+                got,
+                expected,
+                is_later,
+            } => {
                 f.add_got(format_args!("the token {got}"))?;
                 f.add_expected(format_args!("{expected} as in the token request"))?;
+                if is_later {
+                    return f.write_str(
+                        ": a server that has received the first connect keeps the token of that one",
+                    );
+                }
                 write!(
                     f,
                     ": the server answers to {got}, and the client ignores the answer"
@@ -154,11 +165,12 @@ impl TokenExchanges {
                 None
             }
             (Dir::C2s, Control::Connect { token, .. }) => {
-                *connect = token;
+                let before = *connect;
+                *connect = before.or(token);
                 if let Some(token) = token {
                     self.is_partial |= push(&mut self.connects, token);
                 }
-                self.of_connect(packet.proto, bytes, header, token)
+                self.of_connect(packet.proto, bytes, header, (token, before))
             }
             // A server without tokens writes none.
             (Dir::S2c, Control::ConnectAccept { .. }) => {
@@ -175,14 +187,19 @@ impl TokenExchanges {
         proto: Proto,
         bytes: &[u8],
         header: Token,
-        token: Option<Token>,
+        (token, before): (Option<Token>, Option<Token>),
     ) -> Option<HandshakeMistake> {
         let at = |start: usize| bytes.get(start..)?.first_chunk().copied().map(Token);
         let zero = Token([0; 4]);
         match proto {
             Proto::V7 => {
                 let (got, expected) = (token?, self.client_of(header)?);
-                (got != expected).then_some(HandshakeMistake::ConnectToken { got, expected })
+                let is_later = before == Some(expected);
+                (got != expected).then_some(HandshakeMistake::ConnectToken {
+                    got,
+                    expected,
+                    is_later,
+                })
             }
             Proto::V65 => {
                 let there = at(4).filter(|there| *there != zero)?;

@@ -23,6 +23,8 @@ pub struct RecordedSession {
     /// True if a recorded handshake gave the known token of the direction.
     is_given: PerDir<bool>,
     acks: Acks,
+    /// True once a CONNECT of the session was recorded.
+    has_connect: bool,
     /// True from the handshake until the server is known to have a slot, which DDNet servers create only for ACCEPT.
     awaits_accept: bool,
 }
@@ -160,6 +162,14 @@ impl RecordedSession {
             others.1 = Some(given);
             return;
         }
+        let is_connect = role.requests.is_some();
+        if proto == Proto::V7 && is_connect && std::mem::replace(&mut self.has_connect, true) {
+            // The server keeps the token of the first CONNECT that it has received (`CNetConnection::Feed` in
+            // network_conn.cpp of 0.7.5).
+            others.1 = Some(given).filter(|_| others.0 != Some(given));
+            self.is_given[dir.reverse()] &= others.1.is_none();
+            return;
+        }
         others.0 = Some(given);
         self.is_given[dir.reverse()] = true;
         if matches!(proto, Proto::V65 | Proto::Ddnet) {
@@ -208,6 +218,35 @@ mod tests {
             session.record(datagram(*dir, false, &role)).token
         });
         judged.collect()
+    }
+
+    /// A server of 0.7 keeps the token of the first CONNECT that it receives, which may have been lost.
+    #[test]
+    fn the_server_may_write_the_token_of_any_connect() {
+        for shown in [GIVEN, WRONG] {
+            let mut session = RecordedSession::default();
+            session.begin();
+            for gives in [GIVEN, WRONG] {
+                let connect = DatagramRole {
+                    requests: Some(Proto::V7),
+                    gives: Some(gives),
+                    ..DatagramRole::default()
+                };
+                let proto = Proto::V7;
+                session.record(RecordedDatagram {
+                    proto,
+                    variant: proto,
+                    ..datagram(Dir::C2s, true, &connect)
+                });
+            }
+            let role = DatagramRole {
+                token: Some(shown),
+                ..DatagramRole::default()
+            };
+            let judged =
+                [true, false].map(|is_opening| session.record(datagram(Dir::S2c, is_opening, &role)).token);
+            assert_eq!(judged, [None, None], "{shown}");
+        }
     }
 
     /// Receivers never adopt a token from later datagrams, so each datagram with a wrong token is dropped.
