@@ -9,7 +9,7 @@ use teetap_wire::{
     receiver::{MessageVerdict, checks_ranges},
 };
 
-use super::flaw::Flaw;
+use super::{REQUEST, flaw::Flaw};
 use crate::{
     Reading,
     meant::second_message,
@@ -165,9 +165,10 @@ pub(super) fn delivery_of(message: &Message, datagram: &Datagram, reading: &Read
     let is_checked = message
         .name
         .is_some_and(|name| message.layer == Layer::Game && checks_ranges(datagram.proto, name));
-    match notes
-        .find(|note| note.code.has(Property::DropsMessage) || is_checked && note.code == Code::OutOfRange)
-    {
+    // A server of 0.6 reads a missing part number as 0 (`CServer::ProcessClientPacket` in server.cpp).
+    let is_read = |code| code == Code::MissingField && message.name == Some(REQUEST);
+    let drops = |code: Code| code.has(Property::DropsMessage) && !is_read(code);
+    match notes.find(|note| drops(note.code) || is_checked && note.code == Code::OutOfRange) {
         Some(note) => {
             let values = reading.detail(note).map(|detail| detail.fact.to_string());
             Fate::Lost(LossReason::Message(note.code, values))

@@ -24,7 +24,7 @@ mod join;
 mod tests;
 mod waterfall;
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use teetap_proxy::session::{Datagram, Event, EventKind, SessionChange, SessionId, State, Time};
 use teetap_rules::context::SESSIONS;
@@ -46,6 +46,9 @@ pub const STOPPED: &str = "teetap was stopped";
 /// Prefix of the CLOSE reason of a peer that has received nothing (`CNetConnection::Update` in `network_conn.cpp`).
 pub(crate) const TIMEOUT: &str = "Timeout";
 
+/// Name of the message that requests a part of the map.
+pub(crate) const REQUEST: &str = "request_map_data";
+
 /// Time without progress after which a login counts as stalled.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -61,6 +64,8 @@ pub struct JoinTracker {
     next: Option<Time>,
     /// The join ended by the last event.
     ended: Option<Arc<Join>>,
+    /// The client of the last session that neither peer has closed.
+    left: Option<SocketAddr>,
     is_blind: bool,
 }
 
@@ -122,8 +127,9 @@ impl JoinTracker {
                 if self.joins.len() >= SESSIONS {
                     self.joins.pop_first();
                 }
-                self.joins
-                    .insert(session, JoinProgress::new(session, at, change.proto));
+                let is_again = self.left.take() == Some(change.client);
+                let join = JoinProgress::new(session, at, change.proto, is_again);
+                self.joins.insert(session, join);
                 self.expect(at);
             }
             State::Online => {
@@ -132,6 +138,7 @@ impl JoinTracker {
                 }
             }
             State::Closing | State::Closed => {
+                self.left = change.by.is_none().then_some(change.client);
                 if let Some(join) = self.joins.remove(&session) {
                     let reason = change.reason.as_deref();
                     let ended = Ended::Closed {

@@ -10,6 +10,7 @@ use teetap_wire::{
 };
 
 use super::finding_code::Topic;
+use crate::joins::REQUEST;
 
 /// Returns the sentence of a finding that says how the release of the receiver treats the message; `None` if the receiver
 /// table has no row for it.
@@ -18,6 +19,18 @@ pub(super) fn reaction(
     name: Option<&str>,
     (receiver, side): (Identified, Side),
 ) -> Option<Cow<'static, str>> {
+    let release = |side| {
+        let side = match side {
+            Side::Client => "client",
+            Side::Server => "server",
+        };
+        let assumed = if receiver.assumed { " (assumed)" } else { "" };
+        format!("a {side} of {}{assumed}", receiver.release)
+    };
+    if topic == Topic::Note(Code::MissingField) && name == Some(REQUEST) {
+        let server = release(side);
+        return Some(format!("the number of the part is missing: {server} reads 0 and sends part 0").into());
+    }
     let (odd, vital) = match topic {
         Topic::Note(Code::NotVital) => ("not vital", false),
         Topic::Note(Code::UnexpectedVital) => ("vital, unlike the reference", true),
@@ -33,10 +46,5 @@ pub(super) fn reaction(
         MessageVerdict::AnswersOnly => "only answers it",
         MessageVerdict::TooEarly | MessageVerdict::TooLate => return None,
     };
-    let side = match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    };
-    let assumed = if receiver.assumed { " (assumed)" } else { "" };
-    Some(format!("{odd}: a {side} of {}{assumed} {does}", receiver.release).into())
+    Some(format!("{odd}: {} {does}", release(side)).into())
 }

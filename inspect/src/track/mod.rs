@@ -72,7 +72,7 @@ mod tests;
 mod turn;
 mod words;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use teetap_proxy::session::{Connless, Datagram, SessionChange, SessionId, State, Time};
 use teetap_rules::context::{SESSIONS, Table};
@@ -118,6 +118,8 @@ pub(crate) struct Streams {
     past: Past,
     browsers: Browsers,
     exchanges: TokenExchanges,
+    /// The client of the last session that neither peer has closed.
+    left: Option<SocketAddr>,
     browser_tokens: BrowserTokens,
     /// Earliest time at which a silent peer may have to be reported; `None` if no peer is silent.
     next_silence: Option<Time>,
@@ -141,7 +143,7 @@ struct Stream {
     accepts_again: bool,
     /// True if a DDNet client may have joined again in the session: the server then sends the map again.
     may_rejoin: bool,
-    /// The token in the client's last CONNECT; `None` if it has none.
+    /// The token in the client's first CONNECT with one; `None` if there is none.
     connect: Option<Token>,
     /// The token in the server's reply to a token request.
     server_token: Option<Token>,
@@ -302,6 +304,8 @@ impl Streams {
         match change.state {
             State::Opening => {
                 self.forget(session);
+                // The server may still have a slot for the client, and then keeps it in the game.
+                let may_rejoin = self.left.take() == Some(change.client);
                 let way = || DirectionState {
                     numbers: Numbers::from_the_start(),
                     heard: SentToReceiver::from_the_start(),
@@ -312,7 +316,8 @@ impl Streams {
                     client,
                     ways: PerDir::from_fn(|_| way()),
                     awaits_accept: true,
-                    turns: Some(JoinTurns::default()),
+                    turns: (!may_rejoin).then(JoinTurns::default),
+                    may_rejoin,
                     ..Stream::default()
                 };
             }
@@ -320,6 +325,7 @@ impl Streams {
                 // A recording may contain datagrams of the session after its CLOSE.
                 self.forget(session);
                 self.stream_mut(session).is_over = true;
+                self.left = change.by.is_none().then_some(change.client);
             }
             State::Online | State::Closing => {
                 let stream = self.stream_mut(session);

@@ -137,7 +137,7 @@ impl Download {
             }
             PartNumbering::Numbered { .. } => match ints(data) {
                 Some(([_id, part], _)) => self.requested_part(part),
-                None => Ok(()),
+                None => self.requested_part(0),
             },
         }
     }

@@ -18,7 +18,7 @@ use teetap_wire::{
 };
 
 use super::{
-    Ended, FOR_ACK, Join, JoinOutcome, PATIENCE, PassedStep,
+    Ended, FOR_ACK, Join, JoinOutcome, PATIENCE, PassedStep, REQUEST,
     fate::{self, Fate, LossReason},
 };
 use crate::{
@@ -37,10 +37,9 @@ const STEPS: usize = 64;
 /// Name of the message with a part of the map. Also the name of the step that stands for the whole download.
 const DOWNLOAD: &str = "map_data";
 
-/// Name of the message that requests a part of the map.
-const REQUEST: &str = "request_map_data";
-
-/// Names of the packets that open a session: the client's request, the client's confirmation, and the server's reply.
+/// Names of the packets that open a session: the token request of 0.7 and its reply, the client's request, the client's
+/// confirmation, and the server's reply.
+const TOKEN: &str = "token";
 const CONNECT: &str = "connect";
 const ACCEPT: &str = "accept";
 const CONNECT_ACCEPT: &str = "connect_accept";
@@ -121,7 +120,9 @@ impl MapFault {
 }
 
 impl JoinProgress {
-    pub(super) fn new(session: SessionId, at: Time, proto: Proto) -> Self {
+    /// Starts a join. `is_again` is true if the server may still have a slot for the client: a server of DDNet then keeps
+    /// the client in the game (`ClientRejoinCallback` in server.cpp).
+    pub(super) fn new(session: SessionId, at: Time, proto: Proto, is_again: bool) -> Self {
         let kind = JoinKind::from_proto(proto, false);
         Self {
             session,
@@ -132,7 +133,7 @@ impl JoinProgress {
             stage: kind.first_stage(),
             is_online: false,
             has_entered: false,
-            has_asked: false,
+            has_asked: is_again,
             is_false: false,
             passed: Vec::new(),
             stalls: Stalls::begin(at),
@@ -256,6 +257,9 @@ impl JoinProgress {
         {
             self.causes.connect(reading.header.ack);
         }
+        if self.next == 0 && self.passed.is_empty() {
+            self.skip_tokens(reading);
+        }
         // Both sides restart their sequence numbers after a CONNECT or ACCEPT.
         let begins = |message: &Message| message.name.is_some_and(|name| [CONNECT, ACCEPT].contains(&name));
         if dir == Dir::C2s && is_control && reading.messages.iter().any(begins) {
@@ -300,6 +304,16 @@ impl JoinProgress {
                 Fate::Lost(why) => self.lost(at, sender, name, why),
                 Fate::Nothing => {}
             }
+        }
+    }
+
+    /// Skips the token request and its reply if the session begins with another packet: they precede the session in a
+    /// capture.
+    fn skip_tokens(&mut self, reading: &Reading) {
+        let is_token = |message: &Message| message.name == Some(TOKEN);
+        if !reading.messages.iter().any(is_token) {
+            let first = self.steps.iter().position(|step| step.name != TOKEN);
+            self.next = first.unwrap_or_default();
         }
     }
 

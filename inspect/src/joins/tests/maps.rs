@@ -325,3 +325,18 @@ fn wrong_parts_are_not_counted() {
         }
     }
 }
+
+/// A server of 0.6 reads a missing number as 0.
+#[test]
+fn a_request_without_a_number_is_for_the_first_part() {
+    for name in ["0.6.5", "DDNet"] {
+        let script = Script::named(name);
+        let play = begun(script).bytes(Side::Client, &message(19, &[], 0), false);
+        let stalls = play.wait(1500).stalls();
+        let waits = format!("{OF_SERVER}the client has 0 of 3 parts of the map");
+        assert!(
+            stalls.len() == 1 && stalls[0].ends_with(&waits),
+            "{name}: {stalls:?}"
+        );
+    }
+}

@@ -285,3 +285,15 @@ fn a_capture_that_begins_in_the_middle_has_no_join() {
         );
     }
 }
+
+/// The token request precedes the session.
+#[test]
+fn a_session_that_begins_with_another_packet_lacks_the_connect() {
+    let script = Script::named("0.7");
+    let play = Play::from_script(script)
+        .message(Side::Client, "connect_accept")
+        .wait(1500);
+    let waits = "the server waits for connect from the client";
+    let stalls = play.stalls();
+    assert!(stalls.len() == 1 && stalls[0].ends_with(waits), "{stalls:?}");
+}

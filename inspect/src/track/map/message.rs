@@ -83,7 +83,10 @@ impl<'a> Message<'a> {
             })),
             "map_data" => part(fields).map(Self::Part),
             "request_map_data" if is_seven => Some(Self::Request(None)),
-            "request_map_data" => ints(fields).map(|([number], _)| Self::Request(Some(number))),
+            // Servers read a missing number as 0.
+            "request_map_data" => Some(Self::Request(Some(
+                ints(fields).map_or(0, |([number], _)| number),
+            ))),
             _ => Some(Self::Ready),
         };
         Some(parsed.unwrap_or(Self::Unreadable))

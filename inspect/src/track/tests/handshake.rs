@@ -1,6 +1,7 @@
 //! Tokens and map changes.
 
-use teetap_wire::Token;
+use teetap_proxy::session::State;
+use teetap_wire::{Side, Token};
 
 use super::*;
 
@@ -170,5 +171,22 @@ fn a_second_accept_brings_the_map_again() {
             false => &[Code::OutOfTurn, Code::MapAgain],
         };
         assert_eq!(codes, expected, "another ACCEPT: {accepts_again}");
+    }
+}
+
+/// A server of DDNet keeps a client in the game that joins again without a CLOSE.
+#[test]
+fn a_client_that_joins_again_may_get_snapshots_at_once() {
+    for (closed_by, expected) in [(None, &[][..]), (Some(Side::Client), &[Code::OutOfTurn])] {
+        let mut script = Script::new(Proto::Ddnet);
+        script.state_by(State::Closed, closed_by);
+        script.session = 2;
+        script.state(State::Opening);
+        script.state(State::Online);
+        script.accept();
+        let snapshot = script.named("snap_single");
+        let notes = script.send(Dir::S2c, 0, &[(None, false, &snapshot)]);
+        let codes: Vec<_> = notes.iter().map(|(code, _)| *code).collect();
+        assert_eq!(codes, expected, "the first session was closed by {closed_by:?}");
     }
 }

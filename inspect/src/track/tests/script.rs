@@ -4,7 +4,7 @@ use teetap_proxy::session::{
     Connless, Datagram, Ends, Event, EventKind, Notice, Origin, Placed, SessionId, State, Time,
 };
 use teetap_wire::{
-    Code, Dir, Flags, Header, Note, Proto, Seq, Token,
+    Code, Dir, Flags, Header, Note, Proto, Seq, Side, Token,
     def::{Class, Id, Registry},
     packet, write_chunk,
 };
@@ -63,8 +63,14 @@ impl Script {
 
     /// Changes the state of the session.
     pub(super) fn state(&mut self, state: State) {
-        let what = EventKind::Session(session(state, self.proto));
-        self.event(what);
+        self.state_by(state, None);
+    }
+
+    /// Changes the state of the session, because of a packet of `by`.
+    pub(super) fn state_by(&mut self, state: State, by: Option<Side>) {
+        let mut change = session(state, self.proto);
+        change.by = by;
+        self.event(EventKind::Session(change));
     }
 
     /// Plays a notice of a recording.
