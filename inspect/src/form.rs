@@ -3,7 +3,7 @@
 use teetap_proxy::session::{Datagram, Origin};
 use teetap_wire::{ChunkHeader, Code, MAX_DATAGRAM, Note, Proto, counted};
 
-use crate::{Reading, Values, meant::unannounced};
+use crate::{Reading, Values, header_length::HeaderLength, meant::unannounced};
 
 /// Returns the values behind a note on the form of a datagram, such as `got 2 chunks, expected 1`; `None` for other
 /// notes.
@@ -71,6 +71,7 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
                 size.checked_sub(len)?.to_string(),
             )
         }
+        Code::ChunkHeaderLength => header_length(reading, datagram)?,
         Code::ChunkCountTooLow => too_low(reading, datagram)?,
         Code::ChunkTruncated => truncated(reading, datagram.proto, note),
         Code::TrailingBytes => trailing(reading, datagram.proto, note),
@@ -100,6 +101,21 @@ fn of_other_version(reading: &Reading, proto: Proto) -> Option<(String, String)>
         got,
         format!("a header of {}: it is read as {}", form(proto), size(proto)?),
     ))
+}
+
+/// Returns the values for chunk headers of the wrong length.
+fn header_length(reading: &Reading, datagram: &Datagram) -> Option<(String, String)> {
+    let payload = (reading.payload_bytes(), reading.header.num_chunks);
+    Some(match HeaderLength::find(datagram.proto, datagram.dir, payload)? {
+        HeaderLength::Numbered(number) => (
+            format!("a header of 3 bytes with the number {number} in a chunk that is not vital"),
+            "2 bytes: only vital chunks have a number".to_owned(),
+        ),
+        HeaderLength::Unnumbered => (
+            "a header of 2 bytes in a vital chunk".to_owned(),
+            "3 bytes: the third is its number".to_owned(),
+        ),
+    })
 }
 
 /// Returns the values for a packet that announces fewer chunks than it has.

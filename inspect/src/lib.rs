@@ -32,6 +32,7 @@ pub mod follow;
 mod form;
 pub mod frame;
 mod gist;
+mod header_length;
 mod held;
 mod history_filter;
 mod ints;

@@ -12,7 +12,7 @@ use teetap_wire::{
     varint,
 };
 
-use crate::{Values, encoding::OtherEncoding};
+use crate::{Values, encoding::OtherEncoding, header_length::HeaderLength};
 
 /// Minimum number of bytes after the id by which a message is recognized from its fields.
 const ENOUGH: usize = 6;
@@ -194,8 +194,8 @@ impl Suspect<'_> {
     }
 }
 
-/// Returns the note about a packet whose chunks have headers of the other version, sizes that include the chunk header,
-/// or a number higher than the announced one: read that way, the chunks fill the payload, and each is a message without
+/// Returns the note about a packet whose chunks have headers of the other version or of the wrong length, sizes that
+/// include the chunk header, or a number higher than the announced one: read that way, the chunks fill the payload, and each is a message without
 /// a note. `notes` are the notes on the packet as it is.
 pub(crate) fn other_chunks(
     packet: &Packet<'_>,
@@ -222,6 +222,8 @@ pub(crate) fn other_chunks(
         Code::ChunkOfOtherVersion
     } else if with_headers(packet).is_some_and(|chunks| are_messages(&chunks)) {
         Code::ChunkSizeWithHeader
+    } else if HeaderLength::find(packet.proto, dir, (packet.payload, packet.header.num_chunks)).is_some() {
+        Code::ChunkHeaderLength
     } else {
         let (proto, token) = (packet.proto, packet.header.token);
         unannounced(proto, dir, token, (packet.payload, packet.header.num_chunks))?;

@@ -151,6 +151,8 @@ codes! {
         "chunk headers of the other version: the receiver splits the payload in other places"
     ChunkSizeWithHeader "chunk-size-with-header" Error   Datagram [NeedsStream]
         "chunk sizes that include the chunk header: the receiver reads each chunk too far"
+    ChunkHeaderLength   "chunk-header-length"  Error   Datagram [NeedsStream]
+        "chunk headers with a number in chunks that are not vital, or without one in vital chunks: the receiver splits the payload in other places"
     ChunkCountTooLow    "chunk-count-too-low"  Error   Datagram [NeedsStream]
         "more chunks than the header announces: the receiver reads only the announced ones"
     CompressionUnmarked "compression-unmarked" Error   Datagram [NeedsStream]

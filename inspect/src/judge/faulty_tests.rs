@@ -45,6 +45,8 @@ const EXPECTED: &[Row] = &[
     ("plain data marked as compressed", "bad-huffman", "got 29 bytes|got 33 bytes|got 35 bytes", "expected Huffman codes", "the receiver drops the datagram"),
     ("compressed data without its flag", "compression-unmarked", "got a first byte of 0", "expected 1|expected 8", "the receiver parses the compressed bytes"),
     ("compressed data with the flag of 0.6", "compression-unmarked", "got a first byte of 80 with the compression bit of 0.6", "expected 10", "the receiver parses the compressed bytes"),
+    ("number in a chunk that is not vital", "chunk-header-length", "got a header of 3 bytes with the number 9 in a chunk that is not vital", "expected 2 bytes: only vital", "the receiver splits the payload in other places"),
+    ("vital chunk without its number", "chunk-header-length", "got a header of 2 bytes in a vital chunk", "expected 3 bytes", "the receiver splits the payload in other places"),
     ("token also at the end", "trailing-bytes", "got 4 bytes, which are the token, after 1 chunk", "expected none: it is in the header only", "receivers ignore them"),
     ("UUID with reversed groups", "unknown-message", "the UUID of client_version with its first three groups reversed", "expected the bytes in the order of the text", "most receivers ignore it"),
     ("UUID in the other class", "unknown-message", "the UUID of client_version in the other class", "expected a system message", "most receivers ignore it"),

@@ -54,6 +54,7 @@ const OF_STREAMS: &[Code] = &[
     Code::FieldsOfOtherVersion,
     Code::ChunkOfOtherVersion,
     Code::ChunkSizeWithHeader,
+    Code::ChunkHeaderLength,
     Code::ChunkCountTooLow,
     Code::CompressionUnmarked,
     Code::InputAhead,

@@ -5,7 +5,7 @@ use super::{
     game::{self, Step},
 };
 use crate::{
-    codec::{Chunk, Datagram, Packing, Variant, parse, seal},
+    codec::{Chunk, Datagram, Packing, Variant, parse, put_chunk, seal},
     huffman::Ending,
     peer::{
         Peer, SEQUENCES,
@@ -158,6 +158,16 @@ pub const FAULTS: &[Fault] = &[
                 *first = *first & !0x10 | 0x80;
             }
         }),
+    ),
+    fault(
+        "number in a chunk that is not vital",
+        ALL,
+        Act::Datagram(|datagram| rewrite_headers(datagram, true)),
+    ),
+    fault(
+        "vital chunk without its number",
+        ALL,
+        Act::Datagram(|datagram| rewrite_headers(datagram, false)),
     ),
     fault(
         "token also at the end",
@@ -559,6 +569,25 @@ fn number(datagram: &mut Datagram, change: fn(u16) -> u16) {
     for seq in datagram.chunks.iter_mut().filter_map(|chunk| chunk.seq.as_mut()) {
         *seq = change(*seq) % SEQUENCES;
     }
+}
+
+/// Rewrites the chunk headers of a datagram: all with a number, or all without one.
+fn rewrite_headers(datagram: &mut Datagram, has_number: bool) {
+    let variant = datagram.head.variant;
+    let mut payload = Vec::new();
+    for chunk in datagram.chunks.drain(..) {
+        let start = payload.len();
+        put_chunk(&mut payload, variant, chunk.seq, chunk.resend, &chunk.data);
+        let number = start + 2;
+        match (chunk.seq.is_some(), has_number) {
+            (true, false) => {
+                payload.remove(number);
+            }
+            (false, true) => payload.insert(number, 9),
+            _ => {}
+        }
+    }
+    datagram.trailing = payload;
 }
 
 /// Returns a control packet with this payload.
