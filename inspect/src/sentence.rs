@@ -317,8 +317,12 @@ impl<'a> Noted<'a> {
 
     /// Returns the mistake behind a note about a wrong or missing token; `None` if none is certain.
     fn token_mistake(&self, note: &Note) -> Option<TokenMistake> {
-        let is_about_token = matches!(note.code, Code::WrongToken | Code::MissingToken);
-        TokenMistake::find(self.reading, self.datagram.filter(|_| is_about_token)?)
+        let datagram = self.datagram?;
+        match note.code {
+            Code::WrongToken | Code::MissingToken => TokenMistake::find(self.reading, datagram),
+            Code::BadHuffman => TokenMistake::of_unreadable(self.reading, datagram),
+            _ => None,
+        }
     }
 
     /// Returns the received and expected values for a note on a message.

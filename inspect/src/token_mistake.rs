@@ -5,9 +5,12 @@
 use std::fmt;
 
 use teetap_proxy::session::Datagram;
-use teetap_wire::{Chunks, Dir, Flags, Proto, Token};
+use teetap_wire::{Chunks, Dir, Flags, MAX_DATAGRAM, Proto, Token, huffman};
 
 use crate::Reading;
+
+/// Offset of the token in the header of 0.6.5 and 0.7.
+const TOKEN_AT: usize = 3;
 
 /// A mistake in the token of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,18 +29,25 @@ pub(crate) enum TokenMistake {
     InPayload(usize),
     /// The expected token is at this offset of the decompressed payload; it belongs in the header.
     Compressed(usize),
+    /// The expected token is compressed together with the payload.
+    WithPayload,
     /// A DDNet datagram without a token: its chunks end with its last byte.
     NoRoom,
 }
 
 impl TokenMistake {
+    /// Returns the mistake in the token of a datagram that cannot be decompressed; `None` if none is certain.
+    pub(crate) fn of_unreadable(reading: &Reading, datagram: &Datagram) -> Option<Self> {
+        let (received, expected) = (datagram.received()?, reading.header.expected.token?);
+        is_compressed_with(datagram.proto, received, expected).then_some(Self::WithPayload)
+    }
+
     /// Returns the mistake in the token of a datagram; `None` if none is certain.
     pub(crate) fn find(reading: &Reading, datagram: &Datagram) -> Option<Self> {
         let (received, payload) = (datagram.received()?, reading.payload_bytes());
         let (got, expected) = (reading.header.token, reading.header.expected);
         if let Some(token) = expected.token.filter(|token| got != Some(*token)) {
-            let Token([a, b, c, d]) = token;
-            let reversed = Token([d, c, b, a]);
+            let reversed = token.reversed();
             if got == Some(reversed) && reversed != token {
                 return Some(Self::Reversed);
             }
@@ -46,6 +56,9 @@ impl TokenMistake {
             }
             if got.is_some() && got == expected.peer {
                 return Some(Self::Peer(datagram.dir));
+            }
+            if is_compressed_with(datagram.proto, received, token) {
+                return Some(Self::WithPayload);
             }
             let is_compressed = reading.header.flags.contains(Flags::COMPRESSION);
             let find = |bytes: &[u8]| bytes.windows(token.0.len()).position(|window| window == token.0);
@@ -78,6 +91,19 @@ impl TokenMistake {
     }
 }
 
+/// Returns true if the sender has compressed the expected token in the header together with the payload.
+fn is_compressed_with(proto: Proto, datagram: &[u8], expected: Token) -> bool {
+    let is_in_header = matches!(proto, Proto::V65 | Proto::V7);
+    let compression = proto.layout().compression;
+    let is_compressed = datagram.first().is_some_and(|first| first & compression != 0);
+    let Some(behind) = datagram.get(TOKEN_AT..).filter(|_| is_in_header && is_compressed) else {
+        return false;
+    };
+    let mut clear = [0; MAX_DATAGRAM];
+    let inflated = huffman::decompress(behind, &mut clear);
+    inflated.is_ok_and(|inflated| inflated.len > expected.0.len() && clear.starts_with(&expected.0))
+}
+
 impl fmt::Display for TokenMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -106,6 +132,9 @@ impl fmt::Display for TokenMistake {
             Self::Compressed(at) => write!(
                 f,
                 "the expected token is at byte {at} of the decompressed payload: it belongs in the header and is not compressed"
+            ),
+            Self::WithPayload => f.write_str(
+                "the bytes from byte 3 on are compressed and begin with the expected token: the token in the header is not compressed",
             ),
             Self::InDatagram(at) => write!(f, "the expected token is at byte {at} of the datagram"),
             Self::InPayload(at) => write!(
@@ -147,6 +176,7 @@ mod tests {
         out
     }
 
+    /// Returns the mistake in the token of a datagram, whether it can be decompressed or not.
     fn find(proto: Proto, dir: Dir, bytes: &[u8], expected: Option<Token>) -> Option<TokenMistake> {
         let mut decoder = Decoder::new(Registry::builtin());
         let bytes: &'static [u8] = bytes.to_vec().leak();
@@ -163,7 +193,30 @@ mod tests {
             peer: (proto == Proto::V65).then_some(PEER),
             ack: None,
         };
-        TokenMistake::find(&reading, &datagram)
+        match reading.error {
+            None => TokenMistake::find(&reading, &datagram),
+            Some(_) => TokenMistake::of_unreadable(&reading, &datagram),
+        }
+    }
+
+    #[test]
+    fn a_token_that_is_compressed_with_the_payload_is_recognized() {
+        for proto in [Proto::V65, Proto::V7] {
+            for dir in [Dir::C2s, Dir::S2c] {
+                for (token, expected) in [(EXPECTED, Some(TokenMistake::WithPayload)), (OWN, None)] {
+                    let clear = bytes(proto, token);
+                    let (header, rest) = clear.split_at(TOKEN_AT);
+                    let mut compressed = header.to_vec();
+                    compressed[0] |= proto.layout().compression;
+                    teetap_wire::compress(rest, Trailing::Always, &mut compressed);
+                    assert_eq!(
+                        find(proto, dir, &compressed, Some(EXPECTED)),
+                        expected,
+                        "{proto} {dir}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -206,7 +206,7 @@ codes! {
     MapAgain            "map-again"            Warning Payload  [NeedsStream]
         "the same map change under a new number while the client loads the map: the client starts over"
     BadHandshake        "bad-handshake"        Error   Datagram [NeedsStream]
-        "a handshake packet with a wrong token or size: the answer to it does not fit the client"
+        "a handshake packet with a wrong token or size: its receiver ignores it, or answers in a way that does not fit the client"
     MapPartWrong        "map-part-wrong"       Error   Payload  [NeedsStream]
         "a part of the map that does not fit the announced map: the client does not get the whole map"
     MapDiffers          "map-differs"          Error   Payload  [NeedsStream]

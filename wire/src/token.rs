@@ -11,6 +11,13 @@ use std::fmt;
 pub struct Token(pub [u8; 4]);
 
 impl Token {
+    /// Returns the token with its bytes in reverse order.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        let Self([a, b, c, d]) = self;
+        Self([d, c, b, a])
+    }
+
     /// The length of a token in bytes.
     pub(crate) const LEN: usize = 4;
     /// The token that means "none yet" or "unknown" in all variants.

@@ -117,9 +117,10 @@ impl<'a> Build<'a> {
                 self.fail(error);
                 self.note_failure(error);
                 if let Some(session) = self.session {
-                    self.decoder
-                        .streams()
-                        .on_unreadable(session, datagram.dir, self.at);
+                    self.reading.header.expected.token =
+                        self.decoder
+                            .streams()
+                            .on_unreadable(session, datagram.dir, self.at);
                 }
             }
             None => {}

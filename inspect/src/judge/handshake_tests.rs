@@ -111,6 +111,35 @@ fn wrong_tokens_of_a_handshake_are_named_with_their_side() {
     );
 }
 
+/// The server may have given several tokens to the client: each of them is right.
+#[test]
+fn a_connect_with_another_token_in_its_header_is_the_fault_of_the_client() {
+    let request = || (true, control::token_request(CLIENT));
+    let reply = |token| (false, control::token_reply(Variant::V7, CLIENT, token));
+    let connect = |token| (true, control::connect(Variant::V7, CLIENT, token));
+    let second = *b"\x05\x06\x07\x08";
+    let got = |token: &str| format!("{token} in the header of connect");
+    let given = "a1b2c3d4, the token that the server gave";
+    for (token, expected) in [
+        (SERVER, None),
+        (
+            *b"\xd4\xc3\xb2\xa1",
+            Some((
+                got("d4c3b2a1"),
+                format!("{given}, with its bytes in reverse order"),
+            )),
+        ),
+        (*b"\x01\x02\x03\x04", Some((got("01020304"), given.to_owned()))),
+    ] {
+        let expected = expected.map(|(got, expected)| (Culprit::Client, got, Some(expected)));
+        assert_eq!(found(&[request(), reply(SERVER), connect(token)]), expected);
+    }
+    let two = [request(), reply(second), request(), reply(SERVER)];
+    for token in [second, SERVER] {
+        assert_eq!(found(&[&two[..], &[connect(token)]].concat()), None);
+    }
+}
+
 #[test]
 fn a_late_reply_in_a_flood_of_requests_is_no_mistake() {
     let token = |number: u8| [number, 1, 2, 3];

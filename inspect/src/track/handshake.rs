@@ -35,6 +35,13 @@ pub enum HandshakeMistake {
         /// True if an earlier CONNECT of the session has the token of the request.
         is_later: bool,
     },
+    /// The CONNECT of 0.7 has another token in its header than the server gave to the client.
+    ConnectHeader {
+        /// The token in the header.
+        got: Token,
+        /// The token in the server's reply to the token request.
+        expected: Token,
+    },
     /// The reply to a token request or a CONNECT has another token in its header than the request.
     ReplyToken {
         /// The token in the reply.
@@ -60,7 +67,10 @@ impl HandshakeMistake {
     pub(super) const fn code(self) -> Code {
         match self {
             Self::ReplyToken { .. } => Code::WrongToken,
-            Self::ConnectToken { .. } | Self::TokenPlace { .. } | Self::Short { .. } => Code::BadHandshake,
+            Self::ConnectToken { .. }
+            | Self::ConnectHeader { .. }
+            | Self::TokenPlace { .. }
+            | Self::Short { .. } => Code::BadHandshake,
         }
     }
 
@@ -84,6 +94,17 @@ impl HandshakeMistake {
                     f,
                     ": the server answers to {got}, and the client ignores the answer"
                 )
+            }
+            Self::ConnectHeader { got, expected } => {
+                let is_reversed = got.reversed() == expected;
+                let order = if is_reversed {
+                    ", with its bytes in reverse order"
+                } else {
+                    ""
+                };
+                f.add_got(format_args!("{got} in the header of connect"))?;
+                f.add_expected(format_args!("{expected}, the token that the server gave{order}"))?;
+                f.write_str(": a server of Teeworlds ignores it, one of DDNet accepts it without a slot")
             }
             Self::ReplyToken {
                 got,
@@ -146,6 +167,18 @@ impl TokenExchanges {
         self.requests.contains(client).then_some(*client)
     }
 
+    /// Returns true if a server may have given this token to any client.
+    fn has_given(&self, given: Token) -> bool {
+        self.replies.len() >= MOST || self.replies.iter().any(|(token, _)| *token == given)
+    }
+
+    /// Returns the last token that a server gave to the client with the token `client`.
+    pub(super) fn given_to(&self, client: Token) -> Option<Token> {
+        let mut replies = self.replies.iter().rev();
+        let (given, _) = replies.find(|(_, to)| *to == client)?;
+        self.requests.contains(&client).then_some(*given)
+    }
+
     /// Records a packet. Returns the mistake if it does not match the packets before it. `connect` is the token in the
     /// last CONNECT of the session.
     pub(super) fn look(
@@ -193,8 +226,16 @@ impl TokenExchanges {
         let zero = Token([0; 4]);
         match proto {
             Proto::V7 => {
-                let (got, expected) = (token?, self.client_of(header)?);
-                let is_later = before == Some(expected);
+                let client = token?;
+                let Some(expected) = self.client_of(header) else {
+                    // A server has given more than one token to the client if its seed has changed.
+                    let expected = self.given_to(client).filter(|_| !self.has_given(header))?;
+                    return Some(HandshakeMistake::ConnectHeader {
+                        got: header,
+                        expected,
+                    });
+                };
+                let (got, is_later) = (client, before == Some(expected));
                 (got != expected).then_some(HandshakeMistake::ConnectToken {
                     got,
                     expected,

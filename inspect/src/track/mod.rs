@@ -145,6 +145,9 @@ struct Stream {
     may_rejoin: bool,
     /// The token in the client's first CONNECT with one; `None` if there is none.
     connect: Option<Token>,
+    /// The token that the server gave to the client before CONNECT; `None` if it is not recorded, or if the proxy has
+    /// given another one.
+    given: Option<Token>,
     /// The token in the server's reply to a token request.
     server_token: Option<Token>,
     /// True if the receiver drops the current datagram, or if the datagram is on one leg only.

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use teetap_proxy::session::{Event, EventKind, Notice, SessionId, Time};
-use teetap_wire::{Dir, Side};
+use teetap_wire::{Dir, Side, Token};
 
 use super::{Stream, Streams};
 
@@ -103,13 +103,13 @@ impl Streams {
         }
     }
 
-    /// Records an unreadable datagram of a peer, which still ends its silence.
-    pub(crate) fn on_unreadable(&mut self, session: SessionId, dir: Dir, at: Time) {
-        if let Some(stream) = self.sessions.get_mut(session.0) {
-            let (own, _) = stream.both(dir);
-            own.silence.on_received(at, false);
-            own.pace.sent(at);
-        }
+    /// Records an unreadable datagram of a peer, which still ends its silence. Returns the known token of the direction.
+    pub(crate) fn on_unreadable(&mut self, session: SessionId, dir: Dir, at: Time) -> Option<Token> {
+        let stream = self.sessions.get_mut(session.0)?;
+        let (own, _) = stream.both(dir);
+        own.silence.on_received(at, false);
+        own.pace.sent(at);
+        own.token
     }
 }
 

@@ -48,6 +48,12 @@ impl Streams {
         stream.catch_up(seen.at);
         if notes {
             let mistake = exchanges.look((seen.datagram, packet), &mut stream.connect);
+            if let Some(Control::Connect {
+                token: Some(token), ..
+            }) = packet.control()
+            {
+                stream.given = exchanges.given_to(token).filter(|_| seen.datagram.leg.is_none());
+            }
             note_handshake(mistake, seen.datagram, found);
         }
         let is_before_slot = stream.is_before_slot(seen);
@@ -136,12 +142,13 @@ impl Stream {
     /// Records the token and the ack of a datagram. Returns the values expected instead of a wrong token or ack.
     fn expect(&mut self, seen: &Seen<'_>, token: Option<Token>, found: &NoteSink<'_>) -> Expected {
         let (packet, leg, dir) = (seen.packet, seen.datagram.leg, seen.datagram.dir);
+        let given = self.given.filter(|_| dir == Dir::C2s && leg.is_none());
         let (own, other) = self.both(dir);
         if found.has(Code::WrongToken) || found.has(Code::MissingToken) {
             return Expected {
                 // If the known token equals the received wrong token, the known token is outdated, and the expected one
                 // unknown.
-                token: own.token.filter(|expected| Some(*expected) != token),
+                token: given.or(own.token).filter(|expected| Some(*expected) != token),
                 // In 0.7 each side writes the token that the other side gave.
                 own: own.gave.or(other.token.filter(|_| packet.proto == Proto::V7)),
                 peer: other.gave.filter(|_| packet.proto == Proto::V65),

@@ -126,8 +126,7 @@ impl Stream {
             Some(Control::ConnectAccept {
                 token: Some(token), ..
             }) if notes => {
-                let Token([a, b, c, d]) = token;
-                let expected = Token([d, c, b, a]);
+                let expected = token.reversed();
                 if expected != token && [self.server_token, self.ways.c2s.token].contains(&Some(expected)) {
                     let note = Note {
                         code: Code::TokenReversed,
