@@ -60,6 +60,9 @@ impl Streams {
             && !stream.is_void
             && piece.action.is_some_and(|action| action != Action::Refuse)
         {
+            if let Some(known) = piece.known {
+                stream.both(seen.datagram.dir).0.uncounted.sent(&known.def.name);
+            }
             match piece.known.and_then(|known| known.def.odd_vitality(false)) {
                 // Other programs than the games may accept the message.
                 Some(_) => stream.turns = None,
@@ -123,6 +126,9 @@ impl Streams {
             is_first,
             high,
         } = own.numbers.record(seq, piece.chunk.header.resend, seen.at);
+        if is_first {
+            own.uncounted.in_order();
+        }
         if let Some(out) = piece.seq_out {
             own.acks.is_shifted |= out != seq;
             own.acks.forwarded(out);
@@ -132,7 +138,8 @@ impl Streams {
             Order::Next | Order::Again => None,
         };
         if expected.is_some() && !piece.chunk.header.resend {
-            own.numbers.compare(seq, own.sent, seen.packet.header.num_chunks);
+            let in_datagram = seen.packet.header.num_chunks;
+            own.numbers.compare(seq, own.sent, in_datagram, &own.uncounted);
         }
         own.network.is_rough |= expected.is_some() || deliveries > 0;
         own.network.has_repeats |= piece.chunk.header.resend;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use teetap_wire::{
-    Code, Note, Seq, Side, Token,
+    Code, Note, Seq, Side, Token, counted,
     receiver::{Identified, Verdict},
 };
 
@@ -19,6 +19,7 @@ use super::{
     out_of_turn::OutOfTurn,
     own::{Repeated, Unrepeated},
     surplus::Amplified,
+    uncounted::CountedInVain,
     words::{Numbered, Requests, Seconds},
 };
 use crate::{
@@ -139,6 +140,8 @@ pub enum Fact {
         missing: Seq,
         /// What the number after it counts: `chunks` or `datagrams`; `None` if unknown.
         counts: Option<&'static str>,
+        /// The message that is not vital and that the sender has probably counted; `None` if unknown.
+        in_vain: Option<CountedInVain>,
         /// Time since a later number was sent.
         after: Duration,
     },
@@ -454,11 +457,20 @@ impl Fact {
                 got,
                 missing,
                 counts,
+                in_vain,
                 after,
             } => {
                 f.add_got(got)?;
                 f.add_expected(missing)?;
                 write!(f, ", not sent for {}", Seconds(*after))?;
+                if let Some(CountedInVain { name, chunks }) = in_vain {
+                    let chunks = counted(usize::from(*chunks), "chunk");
+                    return write!(
+                        f,
+                        "; as many numbers are missing as it has sent chunks of {name} that are not vital in between ({chunks}): \
+                         only vital chunks have numbers"
+                    );
+                }
                 match counts {
                     Some(counts) => write!(
                         f,

@@ -41,6 +41,7 @@
 //! | `look/` | the analysis of a datagram |
 //! | `chunk.rs` | the analysis of a chunk |
 //! | `detail.rs` | the received and expected values of notes |
+//! | `uncounted.rs` | chunks that are not vital, and that their sender counts |
 //! | `words.rs` | numbers, counts and times in words |
 
 mod ack_pattern;
@@ -70,6 +71,7 @@ mod surplus;
 #[cfg(test)]
 mod tests;
 mod turn;
+mod uncounted;
 mod words;
 
 use std::net::{IpAddr, SocketAddr};
@@ -90,6 +92,7 @@ pub use inflate::NotInflating;
 pub use map::{DetailsDiffer, MapFact};
 pub use out_of_turn::OutOfTurn;
 pub use own::{Repeated, Unrepeated};
+pub use uncounted::CountedInVain;
 
 pub use ack_pattern::AckMistake;
 
@@ -110,6 +113,7 @@ use shown::OwedReplies;
 use silence::{Silence, sent_by};
 use surplus::{Browsers, Unproven};
 use turn::JoinTurns;
+use uncounted::Uncounted;
 
 /// The streams of all sessions.
 #[derive(Debug, Default)]
@@ -198,6 +202,8 @@ struct DirectionState {
     acks: Acks,
     /// Whether the receiver can inflate compressed datagrams.
     inflation: Inflation,
+    /// The chunks that are not vital.
+    uncounted: Uncounted,
     /// The vital messages that the sender has to retransmit until they are acked.
     own: SentMessages,
     /// The current silence of the sender.

@@ -8,7 +8,10 @@ use std::{collections::VecDeque, time::Duration};
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-use super::ack_pattern::Amounts;
+use super::{
+    ack_pattern::Amounts,
+    uncounted::{CountedInVain, Uncounted},
+};
 
 /// Time after which a missing number counts as skipped if later numbers were retransmitted but not the missing one.
 const SKIPPED: Duration = Duration::from_millis(1500);
@@ -63,6 +66,8 @@ struct Gap {
     next: Seq,
     /// What `next` counts, if it is no number of a vital message: `chunks` or `datagrams`.
     counts: Option<&'static str>,
+    /// The message that is not vital and that the sender has probably counted; `None` if unknown.
+    in_vain: Option<CountedInVain>,
     since: Time,
     /// Time of the last datagram that retransmits a message before the gap, so that its ack has not reached the sender.
     unheard: Time,
@@ -102,6 +107,8 @@ pub(super) struct SkippedNumber {
     pub(super) next: Seq,
     /// What that number counts: `chunks` or `datagrams`; `None` if unknown.
     pub(super) counts: Option<&'static str>,
+    /// The message that is not vital and that the sender has probably counted; `None` if unknown.
+    pub(super) in_vain: Option<CountedInVain>,
     pub(super) for_: Duration,
 }
 
@@ -195,6 +202,7 @@ impl Numbers {
             self.gap.get_or_insert(Gap {
                 next: seq,
                 counts: None,
+                in_vain: None,
                 since: at,
                 unheard: at,
                 rounds: 0,
@@ -223,14 +231,15 @@ impl Numbers {
     }
 
     /// Recognizes a number ahead of a missing one as the count of chunks or datagrams that were sent so far. `in_datagram`
-    /// is the number of chunks in its datagram.
-    pub(super) fn compare(&mut self, seq: Seq, sent: Amounts, in_datagram: u8) {
+    /// is the number of chunks in its datagram, `uncounted` the chunks that are not vital.
+    pub(super) fn compare(&mut self, seq: Seq, sent: Amounts, in_datagram: u8, uncounted: &Uncounted) {
         let (Some(last), true) = (self.last, self.is_from_start) else {
             return;
         };
         let Some(gap) = self.gap.as_mut().filter(|gap| gap.next == seq) else {
             return;
         };
+        gap.in_vain = uncounted.fitting(last.distance_to(seq).saturating_sub(1));
         let number = u32::from(seq.get());
         let before = sent.chunks.saturating_sub(in_datagram.into());
         gap.counts = match last.distance_to(seq) > CLEAR {
@@ -305,11 +314,12 @@ impl Numbers {
         let is_skipped = for_ >= SKIPPED && gap.rounds >= ROUNDS;
         let is_due = oldest.is_some_and(|oldest| at.since(oldest.max(gap.unheard)) >= NEVER);
         gap.is_reported = is_skipped || is_due && for_ >= NEVER && gap.datagrams >= DATAGRAMS;
-        let (next, counts) = (gap.next, gap.counts);
+        let (next, counts, in_vain) = (gap.next, gap.counts, gap.in_vain);
         gap.is_reported.then_some(SkippedNumber {
             missing,
             next,
             counts,
+            in_vain,
             for_,
         })
     }

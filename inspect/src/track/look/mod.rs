@@ -246,6 +246,7 @@ impl Stream {
                 got: never.next,
                 missing: never.missing,
                 counts: never.counts,
+                in_vain: never.in_vain,
                 after: never.for_,
             };
             found.add(whole(seen, Code::SeqGap), fact);

@@ -641,3 +641,31 @@ fn a_datagram_of_an_odd_form_says_what_a_known_release_does_with_it() {
         assert!(is_named || !detail.contains("server of"), "{proto}: {notes:?}");
     }
 }
+
+/// A peer that counts a message that is not vital skips its number. The message is named.
+#[test]
+fn a_number_of_a_chunk_that_is_not_vital_is_named() {
+    for (proto, dir) in Proto::ALL
+        .iter()
+        .flat_map(|proto| [(*proto, Dir::C2s), (*proto, Dir::S2c)])
+    {
+        let mut script = Script::new(proto);
+        let ping = script.named("ping");
+        let input = script.named(if dir == Dir::C2s { "input" } else { "snap_empty" });
+        for number in [1, 2, 3] {
+            script.send(dir, 0, &[(None, false, &input), (Some(number), false, READY)]);
+            script.at += 10_000;
+        }
+        script.send(dir, 0, &[(None, false, &input), (None, false, &ping)]);
+        script.vital(dir, 0, 5);
+        let mut found = Vec::new();
+        for _ in 0..20 {
+            script.at += 400_000;
+            script.request(dir.reverse(), 3);
+            found.extend(script.resend(dir, 0, &[5]));
+        }
+        let gap = found.iter().find(|(code, _)| *code == Code::SeqGap);
+        let says = gap.map(|(_, text)| text.contains("as it has sent chunks of ping that are not vital"));
+        assert_eq!(says, Some(true), "{proto} {dir} {found:?}");
+    }
+}

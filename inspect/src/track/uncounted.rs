@@ -1,0 +1,79 @@
+//! Recognizes senders that count chunks that are not vital: the numbers that they skip are those of such chunks.
+//!
+//! Law: a message is named only if it was sent exactly as often as numbers are missing, and never before a number in
+//! order.
+//!
+//! Memory is bounded: [`MOST`] names per direction.
+
+/// Maximum number of names kept.
+const MOST: usize = 16;
+
+/// The chunks of one direction that are not vital.
+#[derive(Debug, Default)]
+pub(super) struct Uncounted {
+    /// The messages since the last number in order, each with the number of its chunks.
+    since: Vec<(&'static str, u16)>,
+    /// The messages that a number in order has followed, so that the sender does not count them.
+    known: Vec<&'static str>,
+}
+
+/// A message that is not vital, and that its sender has probably counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedInVain {
+    /// Name of the message.
+    pub name: &'static str,
+    /// Number of its chunks since the last number in order.
+    pub chunks: u16,
+}
+
+impl Uncounted {
+    /// Records a chunk that is not vital.
+    pub(super) fn sent(&mut self, name: &'static str) {
+        if self.known.contains(&name) {
+            return;
+        }
+        let has_room = self.since.len() < MOST;
+        match self.since.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, chunks)) => *chunks = chunks.saturating_add(1),
+            None if has_room => self.since.push((name, 1)),
+            None => {}
+        }
+    }
+
+    /// Records the next number in order.
+    pub(super) fn in_order(&mut self) {
+        let room = MOST.saturating_sub(self.known.len());
+        self.known
+            .extend(self.since.drain(..).map(|(name, _)| name).take(room));
+    }
+
+    /// Returns the message that was probably counted if `missing` numbers are missing after the last number in order;
+    /// `None` if no message, or more than one, fits.
+    pub(super) fn fitting(&self, missing: u16) -> Option<CountedInVain> {
+        let mut fitting = self.since.iter().filter(|(_, chunks)| *chunks == missing);
+        let (name, chunks) = *fitting.next()?;
+        let is_only = fitting.next().is_none();
+        is_only.then_some(CountedInVain { name, chunks })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_message_that_fits_the_missing_numbers_is_named() {
+        let mut sent = Uncounted::default();
+        sent.sent("input");
+        sent.in_order();
+        for name in ["input", "ping", "cl_a", "cl_a"] {
+            sent.sent(name);
+        }
+        let named = |missing| sent.fitting(missing).map(|found| (found.name, found.chunks));
+        assert_eq!(named(1), Some(("ping", 1)));
+        assert_eq!(named(2), Some(("cl_a", 2)));
+        assert_eq!(named(3), None);
+        sent.sent("cl_b");
+        assert_eq!(sent.fitting(1), None);
+    }
+}
