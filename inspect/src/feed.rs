@@ -8,7 +8,12 @@ use std::{fmt, sync::Arc};
 
 use teetap_proxy::session::{Event, Time};
 
-use crate::{Ending, Reading, joins::Join, subscribers::Selected, track::OpenAtEnd};
+use crate::{
+    Ending, Reading,
+    joins::Join,
+    subscribers::Selected,
+    track::{OpenAtEnd, Unanswered},
+};
 
 /// An event with its decoded datagram.
 pub struct DecodedEvent {
@@ -34,6 +39,8 @@ pub struct DecodedEvent {
     pub joined: Option<Arc<Join>>,
     /// The last datagrams and the unacked messages of a session that ends with this event.
     pub(crate) open_at_end: Option<Box<OpenAtEnd>>,
+    /// What the peers of a session that ends with the event have never answered.
+    pub(crate) unanswered: Vec<Unanswered>,
 }
 
 impl fmt::Debug for DecodedEvent {

@@ -8,7 +8,11 @@ use teetap_proxy::{
 };
 
 use super::Decoder;
-use crate::{DecodedEvent, Reading, joins::Join, track::OpenAtEnd};
+use crate::{
+    DecodedEvent, Reading,
+    joins::Join,
+    track::{OpenAtEnd, Unanswered},
+};
 
 impl Decoder {
     /// Decodes the next event. Skips the parts that no watcher needs.
@@ -17,13 +21,14 @@ impl Decoder {
         self.look_for_subscribers();
         let (before, saves) = (self.matches(), self.select.saves);
         let began = self.began(event.session);
-        let (mut player, mut open_at_end) = (None, None);
+        let (mut player, mut open_at_end, mut unanswered) = (None, None, Vec::new());
         let reading = match &event.what {
             EventKind::Session(change) => {
                 if let Some(session) = event.session {
                     player = self.player(session);
                     if matches!(change.state, State::Closing | State::Closed) {
                         open_at_end = self.open_at_end(session, event.at).map(Box::new);
+                        unanswered = self.unanswered(session, event.at);
                     }
                     self.on_session(event.at, session, change);
                 }
@@ -71,12 +76,18 @@ impl Decoder {
             ending: self.ending().cloned(),
             joined: self.joins.take_ended(),
             open_at_end,
+            unanswered,
         }
     }
 
     /// Returns the last datagrams and the unacked messages of a session; `None` if the session is unknown.
     pub(crate) fn open_at_end(&mut self, session: SessionId, at: Time) -> Option<OpenAtEnd> {
         self.streams().open_at_end(session, at)
+    }
+
+    /// Returns what the peers of a session have never answered.
+    pub(crate) fn unanswered(&mut self, session: SessionId, at: Time) -> Vec<Unanswered> {
+        self.streams().unanswered(session, at)
     }
 
     /// Returns the next event that a timeout causes before `before`: a stalled login or a silent peer. Must be called

@@ -10,6 +10,7 @@ use teetap_wire::{
 
 use super::{
     Judge, Report,
+    entries::Oddity,
     finding::Occurrence,
     finding_code::{FindingCode, Topic},
     peers::Culprit,
@@ -17,6 +18,7 @@ use super::{
 use crate::{
     DecodedEvent, Decoder, Values,
     joins::{Join, JoinOutcome, TIMEOUT},
+    track::Unanswered,
 };
 
 /// Prefixes of the CLOSE reasons that a peer sends when it gives up on a connection (`CNetConnection::Update` and
@@ -37,6 +39,7 @@ impl Judge {
         if !matches!(change.state, State::Closing | State::Closed) {
             return;
         }
+        self.unanswered(event.session, &decoded.unanswered);
         // A join that failed has a finding of its own.
         let has_failed = |join: &Join| join.outcome != JoinOutcome::Entered;
         let is_in_game =
@@ -70,10 +73,34 @@ impl Judge {
     /// Records the sessions that are still online at the end of the recording.
     pub(super) fn never_closed(&mut self, decoder: &mut Decoder) {
         for session in self.entries.online() {
+            let unanswered = decoder.unanswered(session, self.last);
+            self.unanswered(Some(session), &unanswered);
             let open = decoder.open_at_end(session, self.last);
             let detail = open.and_then(|open| open.silences()).map(Values::from);
             let by = (FindingCode::SessionEnd, Culprit::Nobody);
             self.end(Some(session), by, (NEVER_CLOSED.into(), detail), self.last);
+        }
+    }
+
+    /// Records what the peers of a session have never answered, once.
+    fn unanswered(&mut self, session: Option<SessionId>, list: &[Unanswered]) {
+        for one in list {
+            let (topic, by) = (Topic::FindingCode(FindingCode::Unanswered), one.side.into());
+            let name = one.name().map(Cow::Borrowed);
+            if self.entries.has_place(session, topic, by, name.as_deref()) {
+                continue;
+            }
+            let place = Occurrence {
+                dir: Some(one.place.dir),
+                datagram: Some(one.place.datagram).filter(|ordinal| *ordinal > 0),
+                frame: one.place.frame,
+                message: name,
+                ..Occurrence::at(one.place.at)
+            };
+            let oddity = Oddity::new(topic, by, (one.text().into(), Some(one.values())), place);
+            if let Some(session) = self.entries.room(session) {
+                session.entries.push(oddity);
+            }
         }
     }
 

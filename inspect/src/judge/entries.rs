@@ -158,6 +158,20 @@ impl Entries {
         entries.find(|entry| (entry.topic, entry.by, entry.stranger) == key)
     }
 
+    /// Returns true if this kind of oddity of this side was found in a message of this name.
+    pub(super) fn has_place(
+        &self,
+        session: Option<SessionId>,
+        topic: Topic,
+        by: Culprit,
+        message: Option<&str>,
+    ) -> bool {
+        let session = self.sessions.get(&session);
+        let mut entries = session.into_iter().flat_map(|session| &session.entries);
+        entries
+            .any(|entry| (entry.topic, entry.by) == (topic, by) && entry.first.message.as_deref() == message)
+    }
+
     /// Reserves a place for one more finding and returns the session to add it to. Counts the oddity as unlisted and
     /// returns `None` if a limit is reached.
     pub(super) fn room(&mut self, id: Option<SessionId>) -> Option<&mut Session> {

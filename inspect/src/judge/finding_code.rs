@@ -72,6 +72,7 @@ finding_codes! {
     NeverOnline         "never-online"         Error   Consequence;
     NeverEntered        "never-entered"        Error   Consequence;
     PeerSilent          "peer-silent"          Warning Fault;
+    Unanswered          "unanswered"           Warning Fault;
     TimedOut            "timed-out"            Warning Consequence;
     Kicked              "kicked"               Warning Consequence;
     SessionEnd          "session-end"          Info    End;

@@ -52,6 +52,8 @@ mod report;
 mod table_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unanswered_tests;
 
 use teetap_proxy::session::{Event, EventKind, Time};
 use teetap_wire::def::Secrets;

@@ -28,6 +28,7 @@
 //! | `silence.rs` | peers that have stopped sending |
 //! | `shown.rs` | messages to which a peer has replied without an ack |
 //! | `surplus.rs` | replies that are much larger than their requests |
+//! | `unanswered.rs` | logins, pings and snapshots that a peer never answers |
 //! | `at_end.rs` | silent peers and unacked messages at the end of a session |
 //! | `pace.rs` | silences and late replies |
 //! | `past.rs` | closed sessions |
@@ -72,6 +73,7 @@ mod surplus;
 mod tests;
 mod turn;
 mod uncounted;
+mod unanswered;
 mod words;
 
 use std::net::{IpAddr, SocketAddr};
@@ -93,6 +95,7 @@ pub use map::{DetailsDiffer, MapFact};
 pub use out_of_turn::OutOfTurn;
 pub use own::{Repeated, Unrepeated};
 pub use uncounted::CountedInVain;
+pub(crate) use unanswered::Unanswered;
 
 pub use ack_pattern::AckMistake;
 
@@ -114,6 +117,7 @@ use silence::{Silence, sent_by};
 use surplus::{Browsers, Unproven};
 use turn::JoinTurns;
 use uncounted::Uncounted;
+use unanswered::Requests;
 
 /// The streams of all sessions.
 #[derive(Debug, Default)]
@@ -179,6 +183,8 @@ struct Stream {
     awaits_accept: bool,
     /// How far the client has joined; `None` if that is not known for certain.
     turns: Option<JoinTurns>,
+    /// What the peers owe each other above the layer of acks.
+    requests: Requests,
 }
 
 /// The state of one direction.
@@ -426,6 +432,7 @@ impl Stream {
         self.awaits_accept = false;
         self.contents.restart();
         self.maps.forget();
+        self.requests.forget();
         self.turns = None;
         for way in self.ways.iter_mut() {
             *way = DirectionState {

@@ -76,7 +76,11 @@ impl Streams {
         let Some(stream) = self.sessions.get_mut(seen.session.0) else {
             return;
         };
-        if stream.is_over || stream.is_void {
+        if stream.is_over {
+            return;
+        }
+        stream.note_request(seen, piece);
+        if stream.is_void {
             return;
         }
         match notes {
@@ -132,6 +136,7 @@ impl Streams {
     pub(crate) fn content_made(&mut self, session: SessionId, dir: Dir, known: Option<Found<'static>>) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.contents.is_changed |= Message::is_checked(known, dir);
+            stream.requests.forget();
             stream.maps.on_made(known, dir);
         }
     }
@@ -142,6 +147,7 @@ impl Streams {
         self.sessions.values_mut().for_each(|stream| {
             stream.contents = Contents::default();
             stream.maps.forget();
+            stream.requests.forget();
             stream.ways.iter_mut().for_each(|way| way.acks.forget_ticks());
         });
     }
@@ -151,6 +157,7 @@ impl Streams {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.contents.restart();
             stream.maps.forget();
+            stream.requests.forget();
         }
     }
 }

@@ -28,6 +28,8 @@ pub enum Habit {
     SumOfBytes,
     /// The tick of the base in place of the difference to it.
     TickAsDifference,
+    /// It sends no snapshot after the first 40, which are empty.
+    NoMoreSnapshots,
 }
 
 /// An item: its type, its id and its ints. Both types have an agreed size.
@@ -39,7 +41,7 @@ impl Habit {
     pub(super) fn snapshot(self, variant: Variant, tick: i32, before: i32, number: u64) -> Option<Vec<u8>> {
         if matches!(
             self,
-            Self::None | Self::Lenient | Self::EarlyReady | Self::EarlyReadyToEnter
+            Self::None | Self::Lenient | Self::EarlyReady | Self::EarlyReadyToEnter | Self::NoMoreSnapshots
         ) {
             return None;
         }

@@ -115,7 +115,9 @@ impl Scripted {
                     .habit
                     .snapshot(self.variant, course.tick, before, course.sent);
                 course.sent += 1;
+                let is_over = self.habit == Habit::NoMoreSnapshots && course.sent > 40;
                 let messages = match (odd, self.items) {
+                    _ if is_over => Vec::new(),
                     (Some(odd), _) => vec![odd],
                     (None, Some(items)) => course.world.snapshot(self.variant, course.tick, items, self.act),
                     (None, None) => vec![game::snapshot(self.variant, course.tick)],

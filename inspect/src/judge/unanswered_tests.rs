@@ -1,0 +1,117 @@
+//! Servers that go on sending, but never answer a login or pings, or send no more snapshots.
+
+use teetap_kit::{
+    codec::Variant,
+    faulty::{Act, Fault, Habit, SECOND, Setting, Step},
+    link::Conditions,
+};
+use teetap_wire::Severity;
+
+use super::{Culprit, Finding, Role, faulty_tests::findings};
+
+const ALL: &[Variant] = &[Variant::V6, Variant::V65, Variant::Ddnet, Variant::V7];
+
+/// A client that logs in to the console.
+const LOGIN: Fault = Fault {
+    name: "login",
+    variants: ALL,
+    act: Act::Message(Step::Say, |variant, _| {
+        let login = match variant.is_seven() {
+            true => &b"\x2dsecret\0"[..],
+            false => b"\x25\0secret\0\x01",
+        };
+        vec![(true, login.to_vec())]
+    }),
+};
+
+/// A client that pings the server twice in each second.
+const PING: Fault = Fault {
+    name: "ping",
+    variants: ALL,
+    act: Act::Message(Step::Input, |variant, input| {
+        let ping = if variant.is_seven() { 26 } else { 22 };
+        vec![(false, input), (false, vec![ping << 1 | 1])]
+    }),
+};
+
+fn setting(variant: Variant) -> Setting {
+    Setting {
+        length: 8 * SECOND,
+        talks: true,
+        ..Setting::new(variant, 1)
+    }
+}
+
+fn unanswered(setting: &Setting, fault: Option<&Fault>) -> Vec<Finding> {
+    let mut list = findings(setting, fault).0.list;
+    list.retain(|one| one.topic.name() == "unanswered");
+    list
+}
+
+#[test]
+fn what_a_server_never_answers_is_named() {
+    for variant in ALL {
+        let silent = Setting {
+            habit: Habit::NoMoreSnapshots,
+            ..setting(*variant)
+        };
+        for (setting, fault, message, texts) in [
+            (
+                setting(*variant),
+                Some(&LOGIN),
+                Some("rcon_auth"),
+                ["got no answer for ", "or rcon_line with the reason"],
+            ),
+            (
+                setting(*variant),
+                Some(&PING),
+                Some("ping"),
+                ["got no ping_reply to ", "expected one for each ping"],
+            ),
+            (
+                silent,
+                None,
+                None,
+                ["got no snapshot for ", "expected one or more in each second"],
+            ),
+        ] {
+            let list = findings(&setting, fault).0.list;
+            let sentences: Vec<_> = list.iter().map(ToString::to_string).collect();
+            let first = list.first().unwrap_or_else(|| panic!("{variant:?} {message:?}"));
+            let is_right = (first.topic.name(), first.by, first.role, first.severity)
+                == ("unanswered", Culprit::Server, Role::Fault, Severity::Warning)
+                && first.first.message.as_deref() == message
+                && texts.iter().all(|text| first.sentence().contains(text));
+            assert!(is_right, "{variant:?} {message:?}: {sentences:#?}");
+        }
+    }
+}
+
+/// A session that ends soon, and a network that loses datagrams without numbers.
+#[test]
+fn what_may_be_answered_later_or_was_lost_is_not_named() {
+    for variant in ALL {
+        let short = Setting {
+            length: 5 * SECOND,
+            ..setting(*variant)
+        };
+        let half = Conditions {
+            loss: 0.1,
+            ..Conditions::GOOD
+        };
+        let lossy = Setting {
+            halves: [half; 2],
+            habit: Habit::NoMoreSnapshots,
+            ..setting(*variant)
+        };
+        for (setting, fault) in [
+            (short, Some(&LOGIN)),
+            (short, Some(&PING)),
+            (lossy, Some(&PING)),
+            (setting(*variant), None),
+        ] {
+            let list = unanswered(&setting, fault);
+            assert!(list.is_empty(), "{variant:?}: {list:#?}");
+        }
+    }
+}
