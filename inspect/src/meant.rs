@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 
 use teetap_wire::{
     ChunkHeader, Chunks, Code, Dir, Flags, Layer, MessageId, Note, Packet, Proto, Scratch, Token,
-    def::{Class, Decoded, Def, Id, Registry},
+    def::{Class, Decoded, Def, Id, Len, Registry, Type},
     varint,
 };
 
@@ -16,6 +16,9 @@ use crate::{Values, encoding::OtherEncoding, header_length::HeaderLength};
 
 /// Minimum number of bytes after the id by which a message is recognized from its fields.
 const ENOUGH: usize = 6;
+
+/// The same for a message of a server with the id of the other version: a tick and another number.
+const ENOUGH_OF_SERVER: usize = 3;
 
 /// The id of all messages with a UUID. Any bytes would fit a message with an unknown UUID.
 const ENVELOPE: i32 = 0;
@@ -31,6 +34,8 @@ pub struct OtherId {
     pub expected: i32,
     /// The probable mistake.
     pub mistake: Mistake,
+    /// Name of the message with the number at the start of the bytes; `None` if there is none.
+    pub here: Option<&'static str>,
 }
 
 /// How a number differs from the right number of a message.
@@ -61,7 +66,7 @@ pub(crate) struct Suspect<'a> {
     pub(crate) dir: Dir,
     /// True if the receiver is known to be DDNet.
     pub(crate) to_ddnet: bool,
-    /// The message that the join awaits from the sender.
+    /// The message that the join, or a login to the console, awaits from the sender.
     pub(crate) awaited: Option<&'static str>,
     pub(crate) vital: bool,
     pub(crate) data: &'a [u8],
@@ -73,13 +78,22 @@ impl Suspect<'_> {
     pub(crate) fn other_id(&self, notes: &[Note]) -> Option<OtherId> {
         let is_dead = self.is_dead();
         let is_odd = is_dead || notes.iter().any(|note| is_about_fields(note.code));
-        if !is_odd && !self.has_more(notes) {
+        let has_surplus = notes.iter().any(|note| note.code == Code::SurplusBytes);
+        if !is_odd && !has_surplus {
             return None;
         }
         let int = varint::decode(self.data)?;
         let body = self.data.get(int.len..)?;
         let mut fits = self.candidates(int.value);
         fits.retain(|(_, fields)| self.fits(fields, body));
+        let is_surplus_of_server = self.dir == Dir::S2c && !is_odd;
+        if is_surplus_of_server {
+            // Servers of DDNet append fields to messages of the games.
+            fits.retain(|(other, fields)| {
+                matches!(other.mistake, Mistake::Version(_))
+                    && (has_stated_length(fields) || self.has_no_fields() && ends_with_text(body))
+            });
+        }
         let mut fits: Vec<_> = fits.into_iter().map(|(other, _)| other).collect();
         fits.dedup();
         let is_long = body.len() >= ENOUGH;
@@ -87,9 +101,15 @@ impl Suspect<'_> {
         let awaited = awaited.filter(|_| is_odd || is_long);
         // If a message has all of its fields and only a value is odd, its id is right.
         let is_clear = is_dead
+            || is_surplus_of_server
             || notes.iter().any(|note| is_about_form(note.code))
             || self.has_more(notes) && (is_odd || ends_with_text(body));
-        let only = (fits.len() == 1 && is_clear && is_long).then_some(0);
+        let is_of_server = |other: &OtherId| {
+            let is_version = matches!(other.mistake, Mistake::Version(_));
+            self.dir == Dir::S2c && is_version && body.len() >= ENOUGH_OF_SERVER
+        };
+        let is_proven = is_long || fits.first().is_some_and(is_of_server);
+        let only = (fits.len() == 1 && is_clear && is_proven).then_some(0);
         Some(fits.swap_remove(awaited.or(only)?))
     }
 
@@ -135,6 +155,19 @@ impl Suspect<'_> {
         self.dir == Dir::C2s && notes.iter().any(|note| note.code == Code::SurplusBytes)
     }
 
+    /// Returns true if the message of the received id has no fields.
+    fn has_no_fields(&self) -> bool {
+        let found = self.registry.known_message(self.proto, self.dir, self.data);
+        found.is_some_and(|found| found.def.fields.is_empty())
+    }
+
+    /// Returns the name of the message with the received id; `None` if there is none in this direction.
+    fn here(&self) -> Option<&'static str> {
+        let found = self.registry.known_message(self.proto, self.dir, self.data);
+        let def = found.filter(|found| !found.unknown)?.def;
+        (!def.dead && def.way.allows(self.dir)).then_some(&*def.name)
+    }
+
     /// Returns true if the message has an id that the games no longer use.
     fn is_dead(&self) -> bool {
         let found = self.registry.known_message(self.proto, self.dir, self.data);
@@ -143,6 +176,7 @@ impl Suspect<'_> {
 
     /// Returns the messages that the sender may have meant, each with the fields it would then have.
     fn candidates(&self, got: i32) -> Vec<(OtherId, &'static Def)> {
+        let here = self.here();
         let of = |def: &'static Def, mistake, fields| {
             let name = &*def.name;
             let other = |expected| OtherId {
@@ -150,6 +184,7 @@ impl Suspect<'_> {
                 got,
                 expected,
                 mistake,
+                here,
             };
             number(def)
                 .filter(|expected| *expected != got)
@@ -167,11 +202,25 @@ impl Suspect<'_> {
         let version = other_version(self.proto);
         let theirs = self.def(version, layer, got >> 1).into_iter();
         let of_theirs = theirs.flat_map(|theirs| {
-            let own = self.registry.named(self.proto, Some(theirs.class), &theirs.name);
+            let name = self.own_name(theirs);
+            let own = self.registry.named(self.proto, Some(theirs.class), name);
             let own = own.filter(|def| def.way.allows(self.dir));
             own.flat_map(move |def| [def, theirs].map(|fields| of(def, Mistake::Version(version), fields)))
         });
         of_bare.chain(of_flipped).chain(of_theirs.flatten()).collect()
+    }
+
+    /// Returns the name in this version of a message of the other version. A login to the console has another answer.
+    fn own_name(&self, theirs: &'static Def) -> &'static str {
+        let is_login = varint::decode(self.data)
+            .and_then(|id| varint::decode(self.data.get(id.len..)?))
+            .is_some_and(|level| level.value != 0);
+        match &*theirs.name {
+            "rcon_auth_status" if is_login => "rcon_auth_on",
+            "rcon_auth_status" => "rcon_auth_off",
+            "rcon_auth_on" | "rcon_auth_off" => "rcon_auth_status",
+            name => name,
+        }
     }
 
     /// Returns the message with this id, if it may be sent in this direction.
@@ -407,6 +456,12 @@ fn number(def: &Def) -> Option<i32> {
     Some(id.checked_mul(2)? | class)
 }
 
+/// Returns true for a message that states the length of its data, so that few other bytes fit it.
+fn has_stated_length(def: &Def) -> bool {
+    let mut fields = def.fields.iter();
+    fields.any(|field| matches!(field.ty, Type::Raw(Len::Field(_), _)))
+}
+
 /// Returns true for bytes that end with a text of at least three printable characters.
 fn ends_with_text(bytes: &[u8]) -> bool {
     let text = bytes.strip_suffix(&[0]).and_then(<[u8]>::last_chunk::<3>);
@@ -467,6 +522,7 @@ impl OtherId {
             got,
             expected,
             mistake,
+            here,
         } = self;
         let (read, meant) = (words(*got), words(*expected));
         match mistake {
@@ -481,16 +537,120 @@ impl OtherId {
             }
             Mistake::Version(version) => {
                 f.add_got(format_args!("{got} ({read})"))?;
-                write!(f, ", which is {name} in {version}")?;
+                // A login to the console has other answers in each version.
+                let there = match *name {
+                    "rcon_auth_on" | "rcon_auth_off" => "rcon_auth_status",
+                    "rcon_auth_status" => "rcon_auth_on",
+                    name => name,
+                };
+                write!(f, ", which is {there} in {version}")?;
             }
         }
-        f.add_expected(format_args!("{expected} ({meant})"))
+        f.add_expected(format_args!("{expected} ({meant})"))?;
+        if let Some(here) = here {
+            write!(f, "; here {got} is {here}")?;
+        }
+        match (*name, *here) {
+            ("rcon_auth_on" | "rcon_auth_status", _) => {
+                f.write_str(": the client does not learn that it is logged in")
+            }
+            ("snap" | "snap_single", Some("snap_empty")) => {
+                f.write_str(": the client takes its base for the new snapshot")
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns the number and the name that the bytes of a message of the server should have.
+    fn meant_by_server(
+        (proto, vital): (Proto, bool),
+        awaited: Option<&'static str>,
+        data: &[u8],
+    ) -> Option<(i32, &'static str)> {
+        let registry = Registry::builtin();
+        let mut decoded = Decoded::new();
+        let def = decoded.message(registry, proto, Dir::S2c, data);
+        let mut notes: Vec<Note> = decoded.notes().iter().collect();
+        notes.extend(
+            def.and_then(|def| def.odd_vitality(vital))
+                .map(|code| Note { code, at: 0, len: 0 }),
+        );
+        let suspect = Suspect {
+            registry,
+            proto,
+            dir: Dir::S2c,
+            to_ddnet: false,
+            awaited,
+            vital,
+            data,
+        };
+        suspect.other_id(&notes).map(|other| (other.expected, other.name))
+    }
+
+    /// A server that uses the ids of the other version, also for messages of a few bytes.
+    #[test]
+    fn ids_of_the_other_version_are_recognized_in_messages_of_a_server() {
+        let (login, line) = (&b"\x15\x01\x01"[..], &b"\x17hello\0"[..]);
+        for (case, data, expected) in [
+            // snap_single, snap_empty, snap and input_timing of 0.6.
+            (
+                (Proto::V7, false, None),
+                &b"\x0f\xa4\x32\x02\x05\x03abc"[..],
+                Some((17, "snap_single")),
+            ),
+            (
+                (Proto::V7, false, None),
+                b"\x0d\xa4\x32\x02",
+                Some((15, "snap_empty")),
+            ),
+            (
+                (Proto::V7, false, None),
+                b"\x0b\xa4\x32\x02\x01\x00\x05\x03abc",
+                Some((13, "snap")),
+            ),
+            (
+                (Proto::V7, false, None),
+                b"\x13\xa4\x32\x02",
+                Some((21, "input_timing")),
+            ),
+            // A length that does not fit, and bytes after a message of another kind.
+            ((Proto::V7, false, None), b"\x0f\xa4\x32\x02\x05\x03abcd", None),
+            ((Proto::V7, false, None), b"\x15\xa4\x32\x02\x05\x03abc", None),
+            // The answers to a login.
+            (
+                (Proto::V7, true, Some("rcon_auth_on")),
+                login,
+                Some((23, "rcon_auth_on")),
+            ),
+            ((Proto::V7, true, None), login, None),
+            ((Proto::V7, true, None), line, Some((27, "rcon_line"))),
+            (
+                (Proto::V6, true, Some("rcon_auth_status")),
+                b"\x17",
+                Some((21, "rcon_auth_status")),
+            ),
+            // snap_single and snap_empty of 0.7.
+            (
+                (Proto::V6, false, None),
+                b"\x11\xa4\x32\x02\x05\x03abc",
+                Some((15, "snap_single")),
+            ),
+            (
+                (Proto::V6, false, None),
+                b"\x0f\xa4\x32\x02",
+                Some((13, "snap_empty")),
+            ),
+        ] {
+            let (proto, vital, awaited) = case;
+            let got = meant_by_server((proto, vital), awaited, data);
+            assert_eq!(got, expected, "{proto} {data:02x?}");
+        }
+    }
 
     /// Returns true if a vital message of the server is said to have the fields of the other version.
     fn has_other_fields(proto: Proto, name: &str, body: &[u8]) -> bool {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use teetap_proxy::session::{Action, Datagram, Placed, SessionId, Time};
 use teetap_wire::{
-    Code, Control, Note, Notes, Packet, PacketError, Property, RangeOf, Scratch,
+    Code, Control, Dir, Note, Notes, Packet, PacketError, Property, Proto, RangeOf, Scratch,
     def::Found,
     snap::{Completed, Fate},
 };
@@ -211,6 +211,7 @@ impl<'a> Build<'a> {
                 action,
                 seq_out,
             };
+            let awaited = self.awaited();
             let counted = self.count(seen.as_ref(), &piece);
             self.note_content(seen.as_ref(), &piece, counted.is_first);
             let handling = self.handling(datagram.placed.get(index), done);
@@ -222,7 +223,7 @@ impl<'a> Build<'a> {
             message.ranges.data = message.ranges.at..chunk.end();
             let claimed = self.claim_notes(chunk.at..chunk.end());
             message.notes.extend(claimed);
-            self.note_meant(&mut message, chunk.data);
+            self.note_meant(&mut message, awaited, chunk.data);
             if datagram.ordinal <= INTRODUCTIONS {
                 stated.learn_from_chat(&self.reading, &message);
             }
@@ -246,11 +247,24 @@ impl<'a> Build<'a> {
         }
     }
 
+    /// Returns the message that the join, or a login to the console, awaits from the sender.
+    fn awaited(&mut self) -> Option<&'static str> {
+        let (session, dir) = (self.session, self.datagram.dir);
+        let of_join = self.decoder.joins.awaits(session, dir.sender());
+        let of_login = || {
+            let is_login = dir == Dir::S2c && self.decoder.streams().awaits_login(session);
+            is_login.then_some(match self.datagram.proto {
+                Proto::V7 => "rcon_auth_on",
+                Proto::V6 | Proto::V65 | Proto::Ddnet => "rcon_auth_status",
+            })
+        };
+        of_join.or_else(of_login)
+    }
+
     /// Adds a note if the message has the id of another message, or fields in the format of another version. The note
     /// precedes the notes that result from the mistake.
-    fn note_meant(&mut self, message: &mut Message, data: &[u8]) {
+    fn note_meant(&mut self, message: &mut Message, awaited: Option<&'static str>, data: &[u8]) {
         let (proto, dir) = (self.datagram.proto, self.datagram.dir);
-        let awaited = self.decoder.joins.awaits(self.session, dir.sender());
         let is_plain = message.notes.is_empty() && awaited.is_none();
         if is_plain || self.reading.is_cut || self.session.is_none() {
             return;
