@@ -7,7 +7,7 @@ use teetap_rules::RuleId;
 use teetap_wire::{Dir, Packet, Proto, Scratch, def::Registry};
 
 use super::*;
-use crate::{DecodedEvent, Decoder, Style, Verbosity, jsonl, row, testing};
+use crate::{DecodedEvent, Decoder, Message, Style, Verbosity, jsonl, row, testing};
 
 /// Returns a 0.7 `cl_say` to all players.
 fn say(text: &str) -> Vec<u8> {
@@ -334,6 +334,47 @@ fn rules_do_not_know_what_is_done_to_a_message() {
             errors[0].message.ends_with("is not known to rules"),
             "{condition}: {errors:?}"
         );
+    }
+}
+
+/// Of messages without a number, the copies follow the edited message in the same datagram.
+#[test]
+fn copies_of_a_message_without_a_number_have_their_own_lines() {
+    let (came, edited) = (say("hello"), say("goodbye"));
+    for (left, action) in [(&came, Action::Pass), (&edited, Action::Edit)] {
+        let received = testing::chunks(1, false, &[(None, &came)]);
+        let sent = testing::chunks(1, false, &[(None, left), (None, left)]);
+        let mut datagram = Datagram::new(
+            Dir::C2s,
+            Proto::V7,
+            Origin::Peer,
+            &received,
+            std::iter::once(&*sent),
+        );
+        let place = |at| SentAt {
+            at,
+            ..sent_at(left).unwrap()
+        };
+        datagram.placed = [Placed {
+            rules: [RuleId(0)].into(),
+            sent: Some(place(2)),
+            ..Placed::new(None, action)
+        }]
+        .into();
+        datagram.made = [MadeAt {
+            sent: place(u16::try_from(left.len()).unwrap() + 4),
+            how: MadeHow::Copy,
+            rule: Some("twice".into()),
+            held: None,
+            waited: Duration::ZERO,
+        }]
+        .into();
+        let decoded = decode(datagram);
+        let reading = decoded.reading.as_ref().unwrap();
+        let outcomes: Vec<_> = reading.messages.iter().map(Message::outcome).collect();
+        let copy = &reading.messages[1];
+        assert_eq!(outcomes[1].as_deref(), Some("copy (twice)"), "{outcomes:?}");
+        assert_eq!(reading.data(copy), left.as_slice());
     }
 }
 

@@ -72,8 +72,8 @@ mod surplus;
 #[cfg(test)]
 mod tests;
 mod turn;
-mod uncounted;
 mod unanswered;
+mod uncounted;
 mod words;
 
 use std::net::{IpAddr, SocketAddr};
@@ -94,8 +94,8 @@ pub use inflate::NotInflating;
 pub use map::{DetailsDiffer, MapFact};
 pub use out_of_turn::OutOfTurn;
 pub use own::{Repeated, Unrepeated};
-pub use uncounted::CountedInVain;
 pub(crate) use unanswered::Unanswered;
+pub use uncounted::CountedInVain;
 
 pub use ack_pattern::AckMistake;
 
@@ -116,8 +116,8 @@ use shown::OwedReplies;
 use silence::{Silence, sent_by};
 use surplus::{Browsers, Unproven};
 use turn::JoinTurns;
-use uncounted::Uncounted;
 use unanswered::Requests;
+use uncounted::Uncounted;
 
 /// The streams of all sessions.
 #[derive(Debug, Default)]

@@ -91,8 +91,13 @@ impl Composer {
         of: impl FnOnce(SentAt) -> MadeAt,
     ) {
         if let Some(sent) = self.push(proto, vital, false, data) {
-            self.made.push(of(sent));
+            self.record(of(sent));
         }
+    }
+
+    /// Records a message that the proxy sends by itself, and that was appended before.
+    pub(crate) fn record(&mut self, made: MadeAt) {
+        self.made.push(made);
     }
 
     /// Removes and returns the records of the messages that the proxy sends by itself.

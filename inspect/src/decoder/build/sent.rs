@@ -42,7 +42,8 @@ impl<'a> Build<'a> {
         }
         self.compare_chunks(packet, index);
         for chunk in packet.chunks() {
-            if !self.was_received(&chunk) {
+            let at = chunk.end() - chunk.data.len();
+            if !self.was_received(&chunk, (index, at)) {
                 // Inserted messages do not describe the state of the server's game, so contexts treat them as not
                 // delivered.
                 let seq_out = chunk.header.vital;
@@ -59,7 +60,6 @@ impl<'a> Build<'a> {
                 if let (Some(session), Some(seq)) = (self.session, seq_out) {
                     self.decoder.streams().made(session, datagram.dir, seq);
                 }
-                let at = chunk.end() - chunk.data.len();
                 let handling = self.made_handling((index, at));
                 let old = self.edited_while_held((index, at), chunk.data);
                 let data = old.as_deref().unwrap_or(chunk.data);
@@ -134,14 +134,9 @@ impl<'a> Build<'a> {
         }
         for (place, chunk) in packet.chunks().enumerate() {
             let at = chunk.end() - chunk.data.len();
-            let is_here = |placed: &Placed| {
-                placed
-                    .sent
-                    .is_some_and(|sent| usize::from(sent.datagram) == index && usize::from(sent.at) == at)
-            };
             let number = match datagram.placed.is_empty() {
                 true => Some(place),
-                false => datagram.placed.iter().position(is_here),
+                false => self.placed((index, at)),
             };
             if let Some(number) = number {
                 self.compare(number, chunk.data, Change::Link);
@@ -186,10 +181,13 @@ impl<'a> Build<'a> {
         self.reading.messages.push(message);
     }
 
-    /// Returns true if a sent chunk was received from the peer and forwarded. Compares vital chunks by their forwarded
-    /// sequence number, and other chunks by their bytes.
-    fn was_received(&self, chunk: &chunk::Chunk<'_>) -> bool {
-        let reading = &self.reading;
+    /// Returns true if a sent chunk was received from the peer and forwarded. Old recordings have no places of messages: in
+    /// these, compares vital chunks by their forwarded sequence number, and other chunks by their bytes.
+    fn was_received(&self, chunk: &chunk::Chunk<'_>, (index, at): (usize, usize)) -> bool {
+        let (reading, datagram) = (&self.reading, self.datagram);
+        if !datagram.made.is_empty() || datagram.placed.iter().any(|placed| placed.sent.is_some()) {
+            return self.placed((index, at)).is_some();
+        }
         reading.messages.iter().any(|message| match chunk.header.vital {
             Some(seq) => message.transport.seq.is_some() && message.transport.seq_out == Some(seq),
             None => {
@@ -201,6 +199,16 @@ impl<'a> Build<'a> {
                     }
             }
         })
+    }
+
+    /// Returns the index of the received message at this place in the sent datagrams.
+    fn placed(&self, (index, at): (usize, usize)) -> Option<usize> {
+        let is_here = |placed: &Placed| {
+            placed
+                .sent
+                .is_some_and(|sent| usize::from(sent.datagram) == index && usize::from(sent.at) == at)
+        };
+        self.datagram.placed.iter().position(is_here)
     }
 
     /// Returns the record of a message of the proxy at this place in the sent datagrams.

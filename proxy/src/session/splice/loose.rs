@@ -1,6 +1,8 @@
 //! Decides for each non-vital chunk whether it is sent, dropped, edited or held. Handles parts of snapshots
 //! that rules change.
 
+use std::time::Duration;
+
 use teetap_rules::{Fate, Order, SnapshotPart};
 use teetap_wire::{Chunk, snap::Recoded};
 
@@ -9,7 +11,7 @@ use super::{
     place::{OVERTAKEN_FOR, Placement, edited_by},
 };
 use crate::session::{
-    datagram::{Action, Placed},
+    datagram::{Action, MadeAt, MadeHow, Placed},
     held::{Held, Release},
 };
 
@@ -66,7 +68,7 @@ impl Splice {
             ..part
         });
         let mut joins = self.joins(verdict.fate, part);
-        for data in &messages {
+        for (index, data) in messages.iter().enumerate() {
             let loose = Loose {
                 fate: verdict.fate,
                 part,
@@ -76,6 +78,16 @@ impl Splice {
                 data,
             };
             placed = self.place_loose_as(loose, to);
+            if let Some(sent) = placed.sent.filter(|_| index + 1 < messages.len()) {
+                // The record of the received message has only the place of the last part.
+                to.out.record(MadeAt {
+                    sent,
+                    how: MadeHow::Inject,
+                    rule: to.name(&verdict),
+                    held: None,
+                    waited: Duration::ZERO,
+                });
+            }
             // Further messages are parts of the same snapshot.
             joins = placed.action == Action::Hold;
             part = Some(SnapshotPart {
