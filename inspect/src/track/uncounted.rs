@@ -15,6 +15,8 @@ pub(super) struct Uncounted {
     since: Vec<(&'static str, u16)>,
     /// The messages that a number in order has followed, so that the sender does not count them.
     known: Vec<&'static str>,
+    /// True if some chunks were not seen. No message is named then.
+    is_unclear: bool,
 }
 
 /// A message that is not vital, and that its sender has probably counted.
@@ -29,7 +31,7 @@ pub struct CountedInVain {
 impl Uncounted {
     /// Records a chunk that is not vital.
     pub(super) fn sent(&mut self, name: &'static str) {
-        if self.known.contains(&name) {
+        if self.is_unclear || self.known.contains(&name) {
             return;
         }
         let has_room = self.since.len() < MOST;
@@ -38,6 +40,14 @@ impl Uncounted {
             None if has_room => self.since.push((name, 1)),
             None => {}
         }
+    }
+
+    /// Forgets all messages, because some were not decoded.
+    pub(super) fn forget(&mut self) {
+        *self = Self {
+            is_unclear: true,
+            ..Self::default()
+        };
     }
 
     /// Records the next number in order.

@@ -148,7 +148,10 @@ impl Streams {
             stream.contents = Contents::default();
             stream.maps.forget();
             stream.requests.forget();
-            stream.ways.iter_mut().for_each(|way| way.acks.forget_ticks());
+            stream.ways.iter_mut().for_each(|way| {
+                way.acks.forget_ticks();
+                way.uncounted.forget();
+            });
         });
     }
 
@@ -158,6 +161,7 @@ impl Streams {
             stream.contents.restart();
             stream.maps.forget();
             stream.requests.forget();
+            stream.ways.iter_mut().for_each(|way| way.uncounted.forget());
         }
     }
 }
