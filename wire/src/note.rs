@@ -293,10 +293,12 @@ codes! {
         "inputs for past ticks: the server applies each in its next tick, so jumps and shots are late"
     InputAhead          "input-ahead"          Error   Payload  [NeedsStream]
         "inputs for ticks that are far ahead: the server overwrites each before its tick, so the player does not move"
+    InputStuck          "input-stuck"          Warning Payload  [Idle NeedsStream]
+        "the tick of the inputs never advances: the server applies each in its next tick, so jumps and shots are late"
     SnapAckAhead        "snap-ack-ahead"       Error   Payload  [NeedsStream]
         "acks snapshots that were not sent yet: DDNet since 19.9 drops the input, other servers send complete snapshots"
     SnapAckOld          "snap-ack-old"         Warning Payload  [Idle NeedsStream]
-        "acks an old snapshot although it can read newer ones: the server drops that snapshot and sends complete ones"
+        "acks an old snapshot or none although it can read newer ones: the server drops that snapshot and sends complete ones"
     SnapAckIgnored      "snap-ack-ignored"     Warning Payload  [Idle NeedsStream]
         "complete snapshots although the client acks them: they are larger than differences"
     SnapTickBack        "snap-tick-back"       Error   Payload  [NeedsStream]

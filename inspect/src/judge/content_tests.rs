@@ -30,6 +30,8 @@ const OF_CLIENTS: &[Row] = &[
     ("acks old snapshots", "snap-ack-old", "got an ack of tick |, expected one near |the server drops that snapshot"),
     ("inputs far ahead", "input-ahead", "got tick |, expected little more than |the player does not move"),
     ("inputs in the unit of milliseconds", "input-ahead", "got tick |, expected little more than |the player does not move"),
+    ("inputs for one tick", "input-stuck", "got tick 130 in 15 inputs in a row, expected one after |the server applies each in its next tick"),
+    ("acks none after a while", "snap-unacked", "got an ack of -1 (none)|expected the tick|the server sends complete snapshots"),
     ("input size in ints", "object-short", "got an input of 10 bytes, expected at least 40|DDNet since 19.9 drops it"),
     ("input size with the header", "missing-field", "got |expected "),
     ("input size of 0", "object-short", "got an input of 0 bytes, expected at least 40|DDNet since 19.9 drops it"),
@@ -106,8 +108,9 @@ fn the_first_finding_names_the_fault_of_the_contents_of_a_server() {
 }
 
 /// The codes of the checks of contents.
-const CODES: [&str; 6] = [
+const CODES: [&str; 7] = [
     "input-ahead",
+    "input-stuck",
     "snap-ack-ahead",
     "snap-ack-ignored",
     "snap-ack-old",
@@ -204,6 +207,7 @@ fn peers_are_not_accused_of_what_rules_do() {
         "set input.ack_snapshot = -1 when input",
         "set input.ack_snapshot = 99999 when input",
         "set input.intended_tick = 99999 when input",
+        "set input.intended_tick = 130 when input",
     ] {
         for variant in [Variant::V6, Variant::Ddnet, Variant::V7] {
             let through = faulty::through(&setting(variant, 0, 150), None, rules).unwrap();

@@ -79,7 +79,7 @@ const EXPECTED: &[Row] = &[
     ("text that is not UTF-8", "invalid-utf8", "got byte ff after 2 bytes of the text", "expected UTF-8", "DDNet since 18.0 drops the message"),
     ("input vital", "unexpected-vital", "got it vital", "expected a chunk that is not", " ignores it| reads it all the same"),
     ("input cut", "missing-field", "got ", "expected ", "most receivers drop it"),
-    ("input for tick 0", "input-late", "got tick 0", "expected one after the acked snapshot", "the server applies each in its next tick"),
+    ("input for tick 0", "input-stuck", "got tick 0 in 15 inputs in a row", "expected one after ", "the server applies each in its next tick"),
     ("unknown message", "unknown-message", "got 121 (system message 60)", "expected an id of this version", "most receivers ignore it"),
     ("ready without its class bit", "wrong-id", "got 14, the id of ready without the bit of its class|got 18, the id of ready without the bit of its class", "expected 29 (system message 14)|expected 37 (system message 18)", "the receiver reads them as the message of the id, or ignores them"),
     ("ready with the class of the game", "wrong-id", "the id of ready with the bit of a game message", "expected 29 (system message 14)|expected 37 (system message 18)", "the receiver reads them as the message of the id, or ignores them"),

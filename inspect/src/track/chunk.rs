@@ -60,9 +60,6 @@ impl Streams {
             && !stream.is_void
             && piece.action.is_some_and(|action| action != Action::Refuse)
         {
-            if let Some(known) = piece.known {
-                stream.both(seen.datagram.dir).0.uncounted.sent(&known.def.name);
-            }
             match piece.known.and_then(|known| known.def.odd_vitality(false)) {
                 // Other programs than the games may accept the message.
                 Some(_) => stream.turns = None,
@@ -126,9 +123,6 @@ impl Streams {
             is_first,
             high,
         } = own.numbers.record(seq, piece.chunk.header.resend, seen.at);
-        if is_first {
-            own.uncounted.in_order();
-        }
         if let Some(out) = piece.seq_out {
             own.acks.is_shifted |= out != seq;
             own.acks.forwarded(out);
@@ -138,11 +132,11 @@ impl Streams {
             Order::Next | Order::Again => None,
         };
         if expected.is_some() && !piece.chunk.header.resend {
-            let in_datagram = seen.packet.header.num_chunks;
-            own.numbers.compare(seq, own.sent, in_datagram, &own.uncounted);
+            own.numbers.compare(seq, own.sent, seen.packet.header.num_chunks);
         }
         own.network.is_rough |= expected.is_some() || deliveries > 0;
         own.network.has_repeats |= piece.chunk.header.resend;
+        stream.look_at_uncounted(seen.datagram.dir, seq, (expected.is_some(), is_first));
         if notes {
             let found_order = Ordered {
                 seq,

@@ -208,8 +208,6 @@ struct DirectionState {
     acks: Acks,
     /// Whether the receiver can inflate compressed datagrams.
     inflation: Inflation,
-    /// The chunks that are not vital.
-    uncounted: Uncounted,
     /// The vital messages that the sender has to retransmit until they are acked.
     own: SentMessages,
     /// The current silence of the sender.

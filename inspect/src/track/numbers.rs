@@ -8,10 +8,7 @@ use std::{collections::VecDeque, time::Duration};
 use teetap_proxy::session::Time;
 use teetap_wire::Seq;
 
-use super::{
-    ack_pattern::Amounts,
-    uncounted::{CountedInVain, Uncounted},
-};
+use super::{ack_pattern::Amounts, uncounted::CountedInVain};
 
 /// Time after which a missing number counts as skipped if later numbers were retransmitted but not the missing one.
 const SKIPPED: Duration = Duration::from_millis(1500);
@@ -231,15 +228,14 @@ impl Numbers {
     }
 
     /// Recognizes a number ahead of a missing one as the count of chunks or datagrams that were sent so far. `in_datagram`
-    /// is the number of chunks in its datagram, `uncounted` the chunks that are not vital.
-    pub(super) fn compare(&mut self, seq: Seq, sent: Amounts, in_datagram: u8, uncounted: &Uncounted) {
+    /// is the number of chunks in its datagram.
+    pub(super) fn compare(&mut self, seq: Seq, sent: Amounts, in_datagram: u8) {
         let (Some(last), true) = (self.last, self.is_from_start) else {
             return;
         };
         let Some(gap) = self.gap.as_mut().filter(|gap| gap.next == seq) else {
             return;
         };
-        gap.in_vain = uncounted.fitting(last.distance_to(seq).saturating_sub(1));
         let number = u32::from(seq.get());
         let before = sent.chunks.saturating_sub(in_datagram.into());
         gap.counts = match last.distance_to(seq) > CLEAR {
@@ -247,6 +243,14 @@ impl Numbers {
             true if number == sent.datagrams => Some("datagrams"),
             _ => None,
         };
+    }
+
+    /// Records the message that the sender has probably counted instead of the missing numbers before `seq`. `fitting`
+    /// returns it for their number.
+    pub(super) fn explain(&mut self, seq: Seq, fitting: impl FnOnce(u16) -> Option<CountedInVain>) {
+        if let (Some(last), Some(gap)) = (self.last, self.gap.as_mut().filter(|gap| gap.next == seq)) {
+            gap.in_vain = fitting(last.distance_to(seq).saturating_sub(1));
+        }
     }
 
     /// Records an ack from the receiver. If the ack is ahead of the last in-order number, returns the first missing

@@ -5,6 +5,10 @@
 //!
 //! Memory is bounded: [`MOST`] names per direction.
 
+use teetap_wire::{Dir, Seq};
+
+use super::Stream;
+
 /// Maximum number of names kept.
 const MOST: usize = 16;
 
@@ -64,6 +68,20 @@ impl Uncounted {
         let (name, chunks) = *fitting.next()?;
         let is_only = fitting.next().is_none();
         is_only.then_some(CountedInVain { name, chunks })
+    }
+}
+
+impl Stream {
+    /// Records a vital chunk. `is_ahead` is true if a number before it is missing, `is_next` if it is the next in order.
+    pub(super) fn look_at_uncounted(&mut self, dir: Dir, seq: Seq, (is_ahead, is_next): (bool, bool)) {
+        let uncounted = &mut self.contents.uncounted[dir];
+        if is_next {
+            uncounted.in_order();
+        } else if is_ahead {
+            self.ways[dir]
+                .numbers
+                .explain(seq, |missing| uncounted.fitting(missing));
+        }
     }
 }
 

@@ -34,6 +34,26 @@ pub enum ContentFact {
         /// Number of such inputs in a row.
         inputs: u16,
     },
+    /// Inputs are all for the same tick.
+    InputStuck {
+        /// The tick of the inputs.
+        got: i32,
+        /// The tick of the newest snapshot.
+        newest: i32,
+        /// Number of such inputs in a row.
+        inputs: u16,
+    },
+    /// Inputs ack no snapshot anymore, although the client can read newer ones.
+    AckNone {
+        /// The newest snapshot that the client has acked.
+        acked: i32,
+        /// The tick of the newest complete snapshot.
+        newest: i32,
+        /// Number of complete snapshots since the client acks none.
+        snapshots: u16,
+        /// Number of such inputs in a row.
+        inputs: u16,
+    },
     /// All snapshots are complete, although the client acks them.
     AcksIgnored {
         /// The tick that the client has acked.
@@ -86,6 +106,23 @@ impl ContentFact {
                 f.add_got(format_args!("tick {got}"))?;
                 f.add_expected(format_args!("little more than {newest}"))?;
                 write!(f, ", the newest snapshot: {inputs} such inputs in a row")
+            }
+            Self::InputStuck { got, newest, inputs } => {
+                f.add_got(format_args!("tick {got} in {inputs} inputs in a row"))?;
+                f.add_expected(format_args!("one after {newest}, the newest snapshot"))
+            }
+            Self::AckNone {
+                acked,
+                newest,
+                snapshots,
+                inputs,
+            } => {
+                f.add_got(format_args!("an ack of -1 (none) in {inputs} inputs in a row"))?;
+                f.add_expected(format_args!("one near {newest}"))?;
+                write!(
+                    f,
+                    ": it has acked {acked} before, and {snapshots} complete snapshots followed, which every client can read"
+                )
             }
             Self::AcksIgnored { acked, snapshots } => {
                 f.add_got(format_args!("{snapshots} complete snapshots in a row"))?;

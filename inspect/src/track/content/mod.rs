@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `message.rs` | the messages that are checked |
 //! | `client.rs` | the acks and ticks of inputs |
-//! | `old.rs` | acks of old snapshots |
+//! | `old.rs` | acks of old snapshots, or of none |
 //! | `server.rs` | the ticks and bases of snapshots |
 //! | `parts.rs` | parts of snapshots that are never sent |
 //! | `fact.rs` | the received and expected values |
@@ -24,9 +24,9 @@ mod parts;
 mod server;
 
 use teetap_proxy::session::{Action, Origin, SessionId, Time};
-use teetap_wire::{Code, Dir, def::Found};
+use teetap_wire::{Code, Dir, PerDir, def::Found};
 
-use super::{DecidedChunk, Fact, NoteSink, Seen, Streams, chunk::of_chunk};
+use super::{DecidedChunk, Fact, NoteSink, Seen, Streams, chunk::of_chunk, uncounted::Uncounted};
 pub use fact::ContentFact;
 
 use client::Inputs;
@@ -48,6 +48,8 @@ pub(super) struct Contents {
     parts: MissingParts,
     inputs: Inputs,
     old: OldAcks,
+    /// The chunks of each direction that are not vital.
+    pub(super) uncounted: PerDir<Uncounted>,
     /// The last snapshot that reached the client, with the size of its datagram.
     last: Option<(Snap, usize)>,
 }
@@ -57,6 +59,7 @@ impl Contents {
     pub(super) fn restart(&mut self) {
         *self = Self {
             is_changed: self.is_changed,
+            uncounted: std::mem::take(&mut self.uncounted),
             ..Self::default()
         };
     }
@@ -88,6 +91,10 @@ impl Streams {
             false => stream.maps.forget(),
         }
         let is_whole = stream.ways.iter().all(|way| way.numbers.is_whole());
+        let is_rough = stream
+            .ways
+            .iter()
+            .any(|way| way.network.is_rough || way.heard.network.is_rough);
         let contents = &mut stream.contents;
         let dir = seen.datagram.dir;
         let is_passed = piece.action == Some(Action::Pass) && seen.datagram.link.is_empty();
@@ -98,6 +105,9 @@ impl Streams {
             }
         } else {
             contents.old.on_ack(seen.packet.header.ack);
+        }
+        if let Some(known) = piece.known.filter(|_| piece.chunk.header.vital.is_none()) {
+            contents.uncounted[dir].sent(&known.def.name);
         }
         let Some(message) = Message::parse(piece.known, dir, piece.chunk.data) else {
             return;
@@ -111,7 +121,7 @@ impl Streams {
                 }
                 None
             }
-            Message::Input { ack, tick } => contents.input((ack, tick), is_passed),
+            Message::Input { ack, tick } => contents.input((ack, tick), is_passed, is_rough),
             Message::Snap(snap) => {
                 let len = seen.datagram.received().map_or(0, <[u8]>::len);
                 contents.last = Some((snap, len)).filter(|_| is_passed);
@@ -159,6 +169,7 @@ impl Streams {
     pub(crate) fn content_missed(&mut self, session: SessionId) {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.contents.restart();
+            stream.contents.uncounted = PerDir::default();
             stream.maps.forget();
             stream.requests.forget();
             stream.ways.iter_mut().for_each(|way| way.uncounted.forget());
@@ -167,14 +178,19 @@ impl Streams {
 }
 
 impl Contents {
-    fn input(&mut self, (ack, tick): (i32, i32), is_passed: bool) -> Option<(Code, ContentFact)> {
+    fn input(
+        &mut self,
+        (ack, tick): (i32, i32),
+        is_passed: bool,
+        is_rough: bool,
+    ) -> Option<(Code, ContentFact)> {
         if is_passed {
             self.unused.on_ack(ack, self.sent.has(ack));
         }
         let newest = self.sent.newest()?;
         let is_sent = self.sent.has(ack);
         let inputs = self.inputs.record((ack, tick), newest);
-        inputs.or_else(|| self.old.on_input(ack, is_sent))
+        inputs.or_else(|| self.old.on_input(ack, is_sent, is_rough))
     }
 
     fn snap(&mut self, snap: &Snap, is_whole: bool) -> Option<(Code, ContentFact)> {

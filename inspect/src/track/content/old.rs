@@ -1,4 +1,4 @@
-//! Clients that go on acking an old snapshot although they can read newer ones.
+//! Clients that go on acking an old snapshot, or none, although they can read newer ones.
 //!
 //! A client acks the newest snapshot that it has read with each input (`NETMSG_SNAP` and `SendInput` in `client.cpp` of
 //! Teeworlds 0.6.5, 0.7.5 and of DDNet). The servers keep snapshots for three seconds; without the acked one they send
@@ -6,6 +6,9 @@
 //!
 //! The evidence that the client receives the server's datagrams is its ack of a vital message that was sent after the
 //! snapshots. Only snapshots in small datagrams count, because a network may lose all large ones.
+//!
+//! A client that cannot read a difference acks none until it has read a complete snapshot, which the server then sends
+//! once a second. [`COMPLETE`] of them in a row are rarely lost together.
 //!
 //! Memory is bounded: [`SNAPSHOTS`] snapshots and [`MESSAGES`] vital messages per session.
 
@@ -26,6 +29,22 @@ const INPUTS: u16 = 25;
 const NEWER: usize = 25;
 const TICKS: i32 = 150;
 
+/// Minimums for a report of a client that acks none anymore: complete snapshots, and ticks between the first and the last
+/// of them. The second number of snapshots is for a network that loses datagrams.
+const COMPLETE: u16 = 4;
+const COMPLETE_WITH_LOSSES: u16 = 8;
+const TICKS_WITHOUT: i32 = 100;
+
+/// The inputs that ack no snapshot, and the complete snapshots since the first of them.
+#[derive(Debug, Default)]
+struct WithoutAck {
+    inputs: u16,
+    snapshots: u16,
+    first: i32,
+    newest: i32,
+    is_reported: bool,
+}
+
 /// The snapshots that a client could have acked.
 #[derive(Debug, Default)]
 pub(super) struct OldAcks {
@@ -38,7 +57,46 @@ pub(super) struct OldAcks {
     /// The newest snapshot that the client has acked.
     acked: i32,
     inputs: u16,
+    without: WithoutAck,
     is_reported: bool,
+}
+
+impl WithoutAck {
+    fn restart(&mut self) {
+        *self = Self {
+            is_reported: self.is_reported,
+            ..Self::default()
+        };
+    }
+
+    fn on_complete(&mut self, tick: i32) {
+        if self.inputs == 0 {
+            return;
+        }
+        if self.snapshots == 0 {
+            self.first = tick;
+        }
+        self.newest = tick;
+        self.snapshots = self.snapshots.saturating_add(1);
+    }
+
+    /// Records an input that acks none. Returns the fact, once, if the client has acked `acked` before.
+    fn on_input(&mut self, acked: i32, is_rough: bool) -> Option<(Code, ContentFact)> {
+        self.inputs = self.inputs.saturating_add(1);
+        let complete = if is_rough { COMPLETE_WITH_LOSSES } else { COMPLETE };
+        let is_long = self.newest.saturating_sub(self.first) >= TICKS_WITHOUT && self.inputs >= INPUTS;
+        let is_proven = is_long && self.snapshots >= complete && acked > 0;
+        if !is_proven || std::mem::replace(&mut self.is_reported, true) {
+            return None;
+        }
+        let fact = ContentFact::AckNone {
+            acked,
+            newest: self.newest,
+            snapshots: self.snapshots,
+            inputs: self.inputs,
+        };
+        Some((Code::SnapAckOld, fact))
+    }
 }
 
 impl OldAcks {
@@ -62,6 +120,9 @@ impl OldAcks {
 
     /// Records a snapshot that the client can read if it has the acked snapshot.
     pub(super) fn on_readable(&mut self, snap: &Snap, at: Time) {
+        if snap.base < 0 {
+            self.without.on_complete(snap.tick);
+        }
         if snap.base > self.acked {
             return;
         }
@@ -71,8 +132,19 @@ impl OldAcks {
         self.readable.push_back((snap.tick, at));
     }
 
-    /// Records an input that acks `ack`. `is_sent` is true if a snapshot of that tick was sent.
-    pub(super) fn on_input(&mut self, ack: i32, is_sent: bool) -> Option<(Code, ContentFact)> {
+    /// Records an input that acks `ack`. `is_sent` is true if a snapshot of that tick was sent, `is_rough` if the network
+    /// has lost datagrams.
+    pub(super) fn on_input(
+        &mut self,
+        ack: i32,
+        is_sent: bool,
+        is_rough: bool,
+    ) -> Option<(Code, ContentFact)> {
+        if ack < 0 {
+            self.inputs = 0;
+            return self.without.on_input(self.acked, is_rough);
+        }
+        self.without.restart();
         if is_sent && ack > self.acked {
             self.acked = ack;
         }
@@ -96,5 +168,41 @@ impl OldAcks {
             snapshots: count,
         };
         Some((Code::SnapAckOld, fact))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the snapshots at which a client is reported that acks none after tick 100, if the server sends a complete
+    /// snapshot each second.
+    fn reported(is_rough: bool, acks: impl Fn(i32) -> bool) -> Vec<i32> {
+        let mut old = OldAcks::default();
+        let mut reported = Vec::new();
+        old.on_input(100, true, is_rough);
+        for tick in 101..1000 {
+            if tick % 50 == 0 {
+                let (base, parts, part, is_empty) = (-1, 1, 0, false);
+                let snap = Snap {
+                    tick,
+                    base,
+                    parts,
+                    part,
+                    is_empty,
+                };
+                old.on_readable(&snap, Time(0));
+            }
+            let ack = if acks(tick) { tick - tick % 50 } else { -1 };
+            reported.extend(old.on_input(ack, ack > 0, is_rough).map(|_| tick));
+        }
+        reported
+    }
+
+    #[test]
+    fn a_client_that_acks_none_anymore_is_reported_once() {
+        assert_eq!(reported(false, |_| false), [300]);
+        assert_eq!(reported(true, |_| false), [500]);
+        assert_eq!(reported(false, |tick| tick % 150 > 120), [0; 0]);
     }
 }

@@ -58,6 +58,7 @@ const OF_STREAMS: &[Code] = &[
     Code::ChunkCountTooLow,
     Code::CompressionUnmarked,
     Code::InputAhead,
+    Code::InputStuck,
     Code::SnapAckAhead,
     Code::SnapAckOld,
     Code::SnapAckIgnored,

@@ -64,6 +64,14 @@ pub const CONTENT_FAULTS: &[Fault] = &[
     input("inputs in the unit of milliseconds", |variant, message| {
         changed(variant, &message, |[ack, tick, size]| [ack, tick * 20, size])
     }),
+    input("inputs for one tick", |variant, message| {
+        changed(variant, &message, |[ack, _, size]| [ack, 130, size])
+    }),
+    input("acks none after a while", |variant, message| {
+        changed(variant, &message, |[ack, tick, size]| {
+            [if ack > 300 { -1 } else { ack }, tick, size]
+        })
+    }),
     input("input size in ints", |variant, message| {
         changed(variant, &message, |[ack, tick, size]| [ack, tick, size / 4])
     }),
