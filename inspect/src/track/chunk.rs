@@ -418,6 +418,8 @@ impl Stream {
             self.client_version = number.map(|number| number.value).or(self.client_version);
         }
         self.note_map(def, dir, piece, found);
+        self.map_answer
+            .message(def, dir, piece, data.get(body..).unwrap_or_default());
         let receiver = self.receiver(seen);
         let (own, other) = self.both(dir);
         let networks = [own.network, other.heard.network];

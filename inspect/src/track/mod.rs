@@ -42,6 +42,7 @@
 //! | `look/` | the analysis of a datagram |
 //! | `chunk.rs` | the analysis of a chunk |
 //! | `detail.rs` | the received and expected values of notes |
+//! | `reconnects.rs` | map changes without an answer, and requests for a session in a session |
 //! | `uncounted.rs` | chunks that are not vital, and that their sender counts |
 //! | `words.rs` | numbers, counts and times in words |
 
@@ -65,6 +66,7 @@ mod out_of_turn;
 mod own;
 mod pace;
 mod past;
+mod reconnects;
 pub mod recorded;
 mod shown;
 mod silence;
@@ -112,12 +114,12 @@ use numbers::Numbers;
 use own::SentMessages;
 use pace::Pace;
 use past::Past;
+use reconnects::{MapAnswer, Reconnects};
 use shown::OwedReplies;
 use silence::{Silence, sent_by};
 use surplus::{Browsers, Unproven};
 use turn::JoinTurns;
 use unanswered::Requests;
-use uncounted::Uncounted;
 
 /// The streams of all sessions.
 #[derive(Debug, Default)]
@@ -177,6 +179,10 @@ struct Stream {
     contents: Contents,
     /// The transfer of maps.
     maps: Maps,
+    /// Whether the client answers a map change in the game.
+    map_answer: MapAnswer,
+    /// The client's requests for a session in this session.
+    reconnects: Reconnects,
     /// True until the server is known to have a slot for the client. A DDNet server creates the slot for ACCEPT, and
     /// drops messages that it receives before ACCEPT (DDNet 16.4 and 20.1, network_server.cpp, `Recv` and
     /// `OnPreConnMsg`).

@@ -1,9 +1,10 @@
 //! How a message of a join is out of turn, and what the games do with it.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use teetap_wire::Code;
 
+use super::words::Seconds;
 use crate::Values;
 
 /// A message that is out of turn.
@@ -41,6 +42,10 @@ pub(super) enum Turn {
     Capabilities,
     /// A command of the console without a login.
     RconCommand,
+    /// Inputs long after a map change that the client has acked, but neither answered nor asked for the map.
+    MapIgnored { inputs: u16, time: Duration },
+    /// Requests for a session in a session that the client has not closed.
+    RequestInSession { requests: u16, time: Duration },
     /// Another version of the game.
     Version { got: String, expected: &'static str },
 }
@@ -81,6 +86,33 @@ impl OutOfTurn {
             Turn::VersionAfterInfo => ("it after info", "it before info"),
             Turn::Capabilities => ("it after map_change", "it before map_change"),
             Turn::RconCommand => ("it without a login", "rcon_auth before"),
+            Turn::MapIgnored { inputs, time } => {
+                f.add_got(format_args!(
+                    "{inputs} inputs in {} after map_change, which it has acked",
+                    Seconds(*time)
+                ))?;
+                f.add_expected("ready, or a request for the map")?;
+                return fmt::Write::write_str(
+                    f,
+                    "; servers of the games send no snapshots before the enter_game for the new map",
+                );
+            }
+            Turn::RequestInSession { requests, time } => {
+                f.add_got(format_args!(
+                    "{requests} requests for a session in {}, in a session that it has not closed",
+                    Seconds(*time)
+                ))?;
+                f.add_expected("a CLOSE before them, or another port")?;
+                let until = if *is_ddnet {
+                    "100 s with DDNet"
+                } else {
+                    "10 s, or 100 s with DDNet"
+                };
+                return fmt::Write::write_fmt(
+                    f,
+                    format_args!("; the server ignores them while it has a slot for the address ({until})"),
+                );
+            }
             Turn::Version { got, expected } => {
                 f.add_got(format_args!("\"{got}\""))?;
                 f.add_expected(format_args!("\"{expected}\""))?;

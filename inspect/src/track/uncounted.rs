@@ -19,8 +19,6 @@ pub(super) struct Uncounted {
     since: Vec<(&'static str, u16)>,
     /// The messages that a number in order has followed, so that the sender does not count them.
     known: Vec<&'static str>,
-    /// True if some chunks were not seen. No message is named then.
-    is_unclear: bool,
 }
 
 /// A message that is not vital, and that its sender has probably counted.
@@ -35,7 +33,7 @@ pub struct CountedInVain {
 impl Uncounted {
     /// Records a chunk that is not vital.
     pub(super) fn sent(&mut self, name: &'static str) {
-        if self.is_unclear || self.known.contains(&name) {
+        if self.known.contains(&name) {
             return;
         }
         let has_room = self.since.len() < MOST;
@@ -44,14 +42,6 @@ impl Uncounted {
             None if has_room => self.since.push((name, 1)),
             None => {}
         }
-    }
-
-    /// Forgets all messages, because some were not decoded.
-    pub(super) fn forget(&mut self) {
-        *self = Self {
-            is_unclear: true,
-            ..Self::default()
-        };
     }
 
     /// Records the next number in order.

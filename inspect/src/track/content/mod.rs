@@ -26,7 +26,9 @@ mod server;
 use teetap_proxy::session::{Action, Origin, SessionId, Time};
 use teetap_wire::{Code, Dir, PerDir, def::Found};
 
-use super::{DecidedChunk, Fact, NoteSink, Seen, Streams, chunk::of_chunk, uncounted::Uncounted};
+use super::{
+    DecidedChunk, Fact, NoteSink, Seen, Streams, chunk::of_chunk, reconnects::MapAnswer, uncounted::Uncounted,
+};
 pub use fact::ContentFact;
 
 use client::Inputs;
@@ -95,6 +97,13 @@ impl Streams {
             .ways
             .iter()
             .any(|way| way.network.is_rough || way.heard.network.is_rough);
+        let message = Message::parse(piece.known, seen.datagram.dir, piece.chunk.data);
+        if notes && matches!(message, Some(Message::Input { .. })) {
+            stream.note_map_answer(seen, piece, found);
+        }
+        if matches!(message, Some(Message::Snap(_))) {
+            stream.map_answer.snapshot();
+        }
         let contents = &mut stream.contents;
         let dir = seen.datagram.dir;
         let is_passed = piece.action == Some(Action::Pass) && seen.datagram.link.is_empty();
@@ -109,9 +118,7 @@ impl Streams {
         if let Some(known) = piece.known.filter(|_| piece.chunk.header.vital.is_none()) {
             contents.uncounted[dir].sent(&known.def.name);
         }
-        let Some(message) = Message::parse(piece.known, dir, piece.chunk.data) else {
-            return;
-        };
+        let Some(message) = message else { return };
         contents.is_changed |= seen.datagram.origin != Origin::Peer
             || matches!(piece.action, Some(Action::Edit | Action::Corrupt));
         let fact = match message {
@@ -156,12 +163,10 @@ impl Streams {
     pub(crate) fn forget_contents(&mut self) {
         self.sessions.values_mut().for_each(|stream| {
             stream.contents = Contents::default();
+            stream.map_answer = MapAnswer::default();
             stream.maps.forget();
             stream.requests.forget();
-            stream.ways.iter_mut().for_each(|way| {
-                way.acks.forget_ticks();
-                way.uncounted.forget();
-            });
+            stream.ways.iter_mut().for_each(|way| way.acks.forget_ticks());
         });
     }
 
@@ -170,9 +175,9 @@ impl Streams {
         if let Some(stream) = self.sessions.get_mut(session.0) {
             stream.contents.restart();
             stream.contents.uncounted = PerDir::default();
+            stream.map_answer = MapAnswer::default();
             stream.maps.forget();
             stream.requests.forget();
-            stream.ways.iter_mut().for_each(|way| way.uncounted.forget());
         }
     }
 }

@@ -95,6 +95,9 @@ impl Streams {
         if seen.datagram.leg.is_some() {
             return expected;
         }
+        if notes && !stream.is_void {
+            stream.note_requests(seen, found);
+        }
         if packet.control().is_none() {
             stream.look_at_ack_pattern(seen, notes, found);
         }

@@ -6,6 +6,7 @@ mod handshake;
 mod leg;
 mod order;
 mod pace;
+mod reconnects;
 mod script;
 mod silence;
 mod surplus;
