@@ -195,7 +195,7 @@ fn judge_lists_the_fault_first_and_says_so_when_there_is_none() {
         let code = first.split([' ', ':']).nth(2);
         assert_eq!(code, Some(piece.code), "{}: {listed}", piece.name);
         if piece.name == "map-stuck" {
-            let why = "the server sent no more map_data (the client has 2 of 4 parts of the map): the client has restarted \
+            let why = "the server did not send the rest of map_data (the client has 2 of 4 parts of the map): the client has restarted \
                        the map download";
             assert!(first.contains(why), "{first}");
         }

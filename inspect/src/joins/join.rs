@@ -198,7 +198,7 @@ impl Join {
         let never = match (self.awaited, &self.misstep) {
             (None, _) => "no further message was sent".to_owned(),
             (Some((name, side)), None) => match &self.parts {
-                Some(parts) => format!("the {side} sent no more {name} ({parts})"),
+                Some(parts) => format!("the {side} did not send the rest of {name} ({parts})"),
                 None => format!("the {side} never sent {name}"),
             },
             (Some((name, side)), Some(misstep)) => {

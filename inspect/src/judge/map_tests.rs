@@ -30,6 +30,7 @@ const EXPECTED: &[Row] = &[
     ("parts of another map", "map-part-wrong", Server, "a part of the map with the crc 16fbe99e", "16fbe9cb as in map_change", "the client ignores the part"),
     ("part never sent", "map-part-wrong", Server, "part 2", "part 1", "part 2 was not requested; the client ignores it and waits"),
     ("parts in reverse order", "map-part-wrong", Server, "part 4", "part 0", "part 4 was not requested; the client ignores it and waits"),
+    ("first part again", "map-part-wrong", Server, "part 0 again", "part 1", "as requested; the client ignores the other part and waits"),
     ("last part too early", "map-part-wrong", Server, "part 2 as the last after 2688 bytes", "4000 bytes as in map_change", "the client loads an incomplete map"),
     ("no last part", "map-part-wrong", Server, "part 4 not marked as the last", "the mark: the map has 4000 bytes and is complete", "the client requests part 5, which does not exist"),
     ("size too small", "map-part-wrong", Server, "3584 bytes so far|1232 bytes in part 2", "3000 as in map_change|232", "the client loads all of them|the client reads only the first bytes of the part"),

@@ -271,7 +271,7 @@ fn the_end_of_a_join_says_how_much_of_the_map_came() {
     };
     assert_eq!(
         stopped(&[Ask(0), Part(0, false, 896), Ask(1)]),
-        "after request_map_data (acked) the server sent no more map_data (the client has 1 of 3 parts of the map); \
+        "after request_map_data (acked) the server did not send the rest of map_data (the client has 1 of 3 parts of the map); \
          closed by the client"
     );
     assert_eq!(

@@ -23,6 +23,13 @@ pub enum MapFact {
         /// Number of the next part.
         expected: i64,
     },
+    /// A part that the client has already, in place of the part that it has requested.
+    PartAgain {
+        /// Number of the part.
+        got: i64,
+        /// Number of the requested part.
+        expected: i64,
+    },
     /// A requested part has no data.
     Empty {
         /// Number of the part.
@@ -147,6 +154,7 @@ impl MapFact {
         match self {
             Self::OtherMap { .. }
             | Self::OtherPart { .. }
+            | Self::PartAgain { .. }
             | Self::Empty { .. }
             | Self::Size { .. }
             | Self::EarlyLast { .. }
@@ -178,6 +186,11 @@ impl MapFact {
                     f,
                     ": part {got} was not requested; the client ignores it and waits"
                 )
+            }
+            Self::PartAgain { got, expected } => {
+                f.add_got(format_args!("part {got} again"))?;
+                f.add_expected(format_args!("part {expected}"))?;
+                f.write_str(" as requested; the client ignores the other part and waits")
             }
             Self::Empty { part } => {
                 f.add_got(format_args!("part {part} without data"))?;

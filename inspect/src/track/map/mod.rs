@@ -156,7 +156,8 @@ impl Maps {
                 let may_have = |number| {
                     asked.may_have(number) || before.as_ref().is_some_and(|before| before.may_have(number))
                 };
-                transfer.served.record(&part, sent_as, may_have)
+                let waits_for = |number, served| before.is_none() && asked.waits_for(number, served);
+                transfer.served.record(&part, sent_as, may_have, waits_for)
             }
             Message::Request(number) => self.transfer.as_mut()?.requested(number, header.resend),
             Message::Ready => self.transfer.as_mut()?.ready(),

@@ -37,6 +37,8 @@ pub(super) struct Served {
     sums: Option<Sums>,
     /// The next part in order, which is the number of parts so far.
     next: i64,
+    /// Number of all parts sent so far.
+    count: i64,
     /// Size of these parts in bytes.
     amount: i64,
     /// Size of the first part in bytes.
@@ -81,6 +83,7 @@ impl Served {
             sha256: map.sha256,
             sums: Some(sums),
             next: 0,
+            count: 0,
             amount: 0,
             part_len: map.batch.map(|batch| batch.part_len),
             later: BTreeSet::new(),
@@ -129,18 +132,26 @@ impl Served {
     }
 
     /// Records a part that was sent as `seq`. `is_asked` returns true if the client may have requested the part with
-    /// this number.
+    /// this number. `waits_for` returns true if the client waits for the part of this number, after so many parts.
     pub(super) fn record(
         &mut self,
         part: &Part<'_>,
         seq: Seq,
         is_asked: impl Fn(i64) -> bool,
+        waits_for: impl Fn(i64, i64) -> bool,
     ) -> Option<MapFact> {
+        self.count = self.count.saturating_add(1);
         if self.is_wrong || self.is_complete() {
             // Servers of DDNet also answer a request for the part after the last, with no data.
             return None;
         }
         let fact = match (part.head, self.batch) {
+            (Some(head), None) if head.number < self.next && waits_for(self.next, self.count) => {
+                Some(MapFact::PartAgain {
+                    got: head.number,
+                    expected: self.next,
+                })
+            }
             (Some(head), None) => self.numbered(head, part.data, is_asked),
             (None, Some(batch)) => self.counted(batch, part.data),
             // The fields are those of the other version.

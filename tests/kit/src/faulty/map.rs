@@ -107,6 +107,10 @@ pub const MAP_FAULTS: &[MapFault] = &[
             .retain(|step| matches!(step, Step::Ask(0) | Step::Part(_)));
         transfer.steps.sort_by_key(of_part);
     }),
+    fault("first part again", &[Variant::V6], |transfer| {
+        transfer.parts(|part| part.number = 0);
+        transfer.steps.truncate(4);
+    }),
     fault("last part too early", SIX, |transfer| {
         transfer.parts(|part| part.last = i32::from(part.number >= 2));
         transfer.until(|step| matches!(step, Step::Part(part) if part.number == 2));
