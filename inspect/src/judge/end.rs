@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use teetap_proxy::session::{SessionChange, SessionId, State, Time};
 use teetap_wire::{
-    Side, printable,
+    Code, Side, printable,
     receiver::{Refusal, Rejection},
 };
 
@@ -12,13 +12,13 @@ use super::{
     Judge, Report,
     entries::Oddity,
     finding::Occurrence,
-    finding_code::{FindingCode, Topic},
+    finding_code::{FindingCode, Role, Topic},
     peers::Culprit,
 };
 use crate::{
     DecodedEvent, Decoder, Values,
     joins::{Join, JoinOutcome, TIMEOUT},
-    track::Unanswered,
+    track::{OpenAtEnd, Unanswered},
 };
 
 /// Prefixes of the CLOSE reasons that a peer sends when it gives up on a connection (`CNetConnection::Update` and
@@ -57,9 +57,21 @@ impl Judge {
         // A peer whose datagrams were recorded until the end did not fall silent: they were lost, or the other peer is
         // wrong.
         let is_heard = |side| open.is_some_and(|open| open.is_heard(side));
-        let is_refuted = end.code == FindingCode::TimedOut && reason.starts_with(TIMEOUT);
+        let is_timeout = end.code == FindingCode::TimedOut;
+        let is_silence = reason.starts_with(TIMEOUT);
+        if is_timeout && self.is_false_limit((event.session, event.at), (end.by, is_silence), &text, open) {
+            return;
+        }
+        // A peer does not ack messages that follow a number that the other peer has never sent.
+        let has_gap = |side: Side| {
+            let topic = Topic::Note(Code::SeqGap);
+            self.entries.known(event.session, topic, side.into()).is_some()
+        };
+        let is_own_gap = is_timeout && !is_silence && change.by.is_some_and(has_gap);
+        let is_refuted = is_timeout && is_silence;
         let by = match end.by.side().filter(|side| is_refuted && is_heard(*side)) {
             Some(_) => Culprit::Nobody,
+            None if is_own_gap => end.by.side().map_or(end.by, |side| side.other().into()),
             None => end.by,
         };
         let detail = open.and_then(|open| match (end.code, end.by.side()) {
@@ -68,6 +80,36 @@ impl Judge {
             _ => None,
         });
         self.end(event.session, (end.code, by), (text, detail), event.at);
+    }
+
+    /// Records a limit that its reason falsely names: `limited` is the side that is said to have been silent (`is_silence`)
+    /// or not to have acked. Returns true if such an end is recorded.
+    fn is_false_limit(
+        &mut self,
+        (session, at): (Option<SessionId>, Time),
+        (limited, is_silence): (Culprit, bool),
+        text: &str,
+        open: Option<&OpenAtEnd>,
+    ) -> bool {
+        let Some(limited) = limited.side() else {
+            return false;
+        };
+        let (code, closer) = (FindingCode::TimedOut, Culprit::from(limited.other()));
+        let topic = Topic::FindingCode(code);
+        let refuted = open.and_then(|open| open.refutes(limited, is_silence));
+        if let Some(refuted) = refuted.filter(|_| self.entries.is_online(session)) {
+            self.end(
+                session,
+                (code, closer),
+                (text.to_owned().into(), Some(refuted)),
+                at,
+            );
+            if let Some(entry) = self.entries.known(session, topic, closer) {
+                entry.role = Some(Role::Fault);
+            }
+        }
+        let known = self.entries.known(session, topic, closer);
+        known.is_some_and(|entry| entry.role == Some(Role::Fault))
     }
 
     /// Records the sessions that are still online at the end of the recording.

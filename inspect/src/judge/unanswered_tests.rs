@@ -1,4 +1,5 @@
-//! Servers that go on sending, but never answer a login or pings, or send no more snapshots.
+//! Servers that go on sending, but never answer a login or pings, or send no more snapshots, and servers that close a
+//! session for a false reason.
 
 use teetap_kit::{
     codec::Variant,
@@ -113,5 +114,66 @@ fn what_may_be_answered_later_or_was_lost_is_not_named() {
             let list = unanswered(&setting, fault);
             assert!(list.is_empty(), "{variant:?}: {list:#?}");
         }
+    }
+}
+
+/// A server that closes the session of a healthy client as if it were silent, soon or later.
+#[test]
+fn a_false_reason_of_a_close_is_the_fault_of_its_sender() {
+    for variant in ALL {
+        for snapshots in [60, 170] {
+            for (reason, texts) in [
+                (
+                    "Timeout",
+                    [
+                        "got a datagram of the client 0.0 s before",
+                        "expected 10 s or more of silence",
+                    ],
+                ),
+                (
+                    "Too weak connection (not acked for 10 seconds)",
+                    [
+                        "got acks of the client for all messages",
+                        "expected a message that is not acked",
+                    ],
+                ),
+            ] {
+                let setting = Setting {
+                    habit: Habit::Closes(reason, snapshots),
+                    items: Some(4),
+                    ..setting(*variant)
+                };
+                let list = findings(&setting, None).0.list;
+                let sentences: Vec<_> = list.iter().map(ToString::to_string).collect();
+                let is_right = |first: &Finding| {
+                    (first.topic.name(), first.by, first.role) == ("timed-out", Culprit::Server, Role::Fault)
+                        && texts.iter().all(|text| first.sentence().contains(text))
+                };
+                let case = format!("{variant:?} {snapshots} {reason}");
+                assert!(list.first().is_some_and(is_right), "{case}: {sentences:#?}");
+                let ends = list.iter().filter(|one| one.topic.name() == "timed-out");
+                assert_eq!(ends.count(), 1, "{case}: {sentences:#?}");
+            }
+        }
+    }
+}
+
+/// Without a sign of the server that it hears the client, the datagrams of the client may have been lost.
+#[test]
+fn a_reason_of_a_close_that_may_be_true_is_not_doubted() {
+    for variant in ALL {
+        let setting = Setting {
+            // Empty snapshots are no answer to inputs.
+            habit: Habit::Closes("Timeout", 170),
+            talks: false,
+            ..setting(*variant)
+        };
+        let list = findings(&setting, None).0.list;
+        let ends: Vec<_> = list
+            .iter()
+            .filter(|one| one.topic.name() == "timed-out")
+            .map(|one| (one.by, one.role))
+            .collect();
+        assert_eq!(ends, [(Culprit::Nobody, Role::Consequence)], "{variant:?}");
     }
 }

@@ -259,6 +259,12 @@ impl Acks {
         Some((first, last, at.since(self.pending?.since)))
     }
 
+    /// Returns the time of the ack that covers every message; `None` if one is not acked, or the time is unknown.
+    pub(super) fn all_since(&self) -> Option<Time> {
+        let is_all = self.last? == self.top?;
+        self.recent.back().filter(|_| is_all).map(|(_, at)| *at)
+    }
+
     /// Returns the number of resend requests since a time; `None` if too many to be known ([`REQUESTS`] or more).
     pub(super) fn requests_since(&self, since: Time) -> Option<usize> {
         let count = self.requests.iter().filter(|at| **at >= since).count();

@@ -195,13 +195,18 @@ impl Streams {
         match (seen.datagram.dir, &*known.def.name) {
             (Dir::C2s, "input") => {
                 own.acks.tick_sent(first.value);
+                own.echo.sent(first.value, seen.at);
                 other.acks.tick_returned(first.value);
+                other.echo.returned(first.value);
             }
             (Dir::S2c, "snap" | "snap_single" | "snap_empty") => {
                 own.acks.tick_sent(first.value);
+                own.echo.sent(first.value, seen.at);
                 let rest = piece.chunk.data.get(known.body + first.len..);
                 if let Some(delta) = rest.and_then(varint::decode) {
-                    other.acks.tick_returned(first.value.wrapping_sub(delta.value));
+                    let base = first.value.wrapping_sub(delta.value);
+                    other.acks.tick_returned(base);
+                    other.echo.returned(base);
                 }
             }
             _ => {}

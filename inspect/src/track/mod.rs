@@ -23,6 +23,7 @@
 //! | `acks.rs` | acks and resend requests, and when they are missing or excessive |
 //! | `ack_pattern.rs` | what wrong acks count |
 //! | `inflate.rs` | peers that cannot inflate compressed datagrams |
+//! | `echo.rs` | until when a peer has proved to receive datagrams |
 //! | `own.rs` | vital messages that a peer has to retransmit until they are acked |
 //! | `needless.rs` | resend requests without a cause |
 //! | `silence.rs` | peers that have stopped sending |
@@ -54,6 +55,7 @@ mod chunk;
 mod content;
 mod copies;
 mod detail;
+mod echo;
 mod expected;
 mod handshake;
 mod inflate;
@@ -106,6 +108,7 @@ use acks::Acks;
 use browser::BrowserTokens;
 use content::Contents;
 use copies::Copies;
+use echo::Echo;
 use handshake::TokenExchanges;
 use inflate::Inflation;
 use leg::SentToReceiver;
@@ -153,6 +156,8 @@ struct Stream {
     accepts_again: bool,
     /// True if a DDNet client may have joined again in the session: the server then sends the map again.
     may_rejoin: bool,
+    /// Time of the first datagram; `None` if the start of the session is unknown.
+    began: Option<Time>,
     /// The token in the client's first CONNECT with one; `None` if there is none.
     connect: Option<Token>,
     /// The token that the server gave to the client before CONNECT; `None` if it is not recorded, or if the proxy has
@@ -222,6 +227,8 @@ struct DirectionState {
     pace: Pace,
     /// The messages to which the sender has to reply.
     shown: OwedReplies,
+    /// What the receiver has proved to receive.
+    echo: Echo,
 }
 
 /// Evidence that the network loses, duplicates or delays datagrams.

@@ -166,7 +166,10 @@ impl Streams {
             stream.map_answer = MapAnswer::default();
             stream.maps.forget();
             stream.requests.forget();
-            stream.ways.iter_mut().for_each(|way| way.acks.forget_ticks());
+            stream.ways.iter_mut().for_each(|way| {
+                way.acks.forget_ticks();
+                way.echo = super::Echo::default();
+            });
         });
     }
 

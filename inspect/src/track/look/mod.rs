@@ -46,6 +46,9 @@ impl Streams {
             return Expected::default();
         };
         stream.catch_up(seen.at);
+        if stream.ways.iter().all(|way| way.numbers.is_whole()) {
+            stream.began.get_or_insert(seen.at);
+        }
         if notes {
             let mistake = exchanges.look((seen.datagram, packet), &mut stream.connect);
             if let Some(Control::Connect {

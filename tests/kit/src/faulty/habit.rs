@@ -30,6 +30,8 @@ pub enum Habit {
     TickAsDifference,
     /// It sends no snapshot after the first 40, which are empty.
     NoMoreSnapshots,
+    /// It differs in nothing, but closes the session with this reason after so many snapshots.
+    Closes(&'static str, u64),
 }
 
 /// An item: its type, its id and its ints. Both types have an agreed size.
@@ -41,7 +43,12 @@ impl Habit {
     pub(super) fn snapshot(self, variant: Variant, tick: i32, before: i32, number: u64) -> Option<Vec<u8>> {
         if matches!(
             self,
-            Self::None | Self::Lenient | Self::EarlyReady | Self::EarlyReadyToEnter | Self::NoMoreSnapshots
+            Self::None
+                | Self::Lenient
+                | Self::EarlyReady
+                | Self::EarlyReadyToEnter
+                | Self::NoMoreSnapshots
+                | Self::Closes(..)
         ) {
             return None;
         }

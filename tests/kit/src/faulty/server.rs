@@ -131,6 +131,11 @@ impl Scripted {
                     peer.send_vital(&game::chat(self.variant, course.tick), now);
                 }
                 peer.flush(now);
+                if let Habit::Closes(reason, snapshots) = self.habit
+                    && course.sent == snapshots
+                {
+                    peer.close(reason, now);
+                }
             }
         }
     }
