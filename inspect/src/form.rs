@@ -34,10 +34,13 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
             }
         }
         Code::UnknownFlags => {
-            let first = datagram.received()?.first()?;
+            let (first, rest) = datagram.received()?.split_first()?;
+            let second = rest.first().copied().unwrap_or_default();
+            let meaning = foreign_bits(datagram.proto, *first, second);
+            let meaning = meaning.map_or(String::new(), |meaning| format!(": {meaning}"));
             (
                 format!("a first byte of {first:02x}"),
-                "0 in the unknown bits".to_owned(),
+                format!("0 in the unknown bits{meaning}"),
             )
         }
         Code::ControlCompressed => ("the compression flag".to_owned(), "none".to_owned()),
@@ -78,6 +81,35 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
         _ => return None,
     };
     Some(Values::new(got, Some(expected)))
+}
+
+/// Returns what unknown bits of the first byte mean in another version, and how this version reads the datagram; `None`
+/// if they mean nothing there. `second` is the second byte.
+///
+/// Sources: `CNetBase::UnpackPacket` in `network.cpp` of Teeworlds 0.6.4, whose ack has twelve bits, 0.6.5 and 0.7.5.
+fn foreign_bits(proto: Proto, first: u8, second: u8) -> Option<String> {
+    let seven = Proto::V7.layout();
+    match proto {
+        Proto::V7 if first & 0x80 != 0 && first & seven.compression == 0 => Some(format!(
+            "80 is the compression bit of 0.6, in 0.7 it is {:02x}; a receiver of 0.7 reads the compressed bytes as chunks",
+            seven.compression
+        )),
+        Proto::V7 if first & 0x40 != 0 => {
+            Some("40 is the resend bit of 0.6, in 0.7 it is 08; a receiver of 0.7 sees no request".to_owned())
+        }
+        Proto::V6 if first & 0x0c != 0 => {
+            let ack = u16::from(first & 0x0f) << 8 | u16::from(second);
+            let which = if first & 0x08 == 0 {
+                ""
+            } else {
+                "08 is the token bit of 0.6.5; "
+            };
+            Some(format!(
+                "{which}Teeworlds 0.6.4 reads the bits as part of the ack, which is then {ack}, and drops the datagram"
+            ))
+        }
+        _ => None,
+    }
 }
 
 /// Returns the values for chunk headers in the form of the other version.
@@ -181,4 +213,46 @@ fn bytes(count: usize) -> String {
 
 fn chunks(count: usize) -> String {
     counted(count, "chunk").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_another_version_are_explained() {
+        for (proto, first, expected) in [
+            (
+                Proto::V7,
+                0x80,
+                Some("80 is the compression bit of 0.6, in 0.7 it is 10"),
+            ),
+            (Proto::V7, 0x90, None),
+            (
+                Proto::V7,
+                0x40,
+                Some("40 is the resend bit of 0.6, in 0.7 it is 08"),
+            ),
+            (
+                Proto::V6,
+                0x88,
+                Some(
+                    "08 is the token bit of 0.6.5; Teeworlds 0.6.4 reads the bits as part of the ack, which is then 2055,",
+                ),
+            ),
+            (
+                Proto::V6,
+                0x84,
+                Some("Teeworlds 0.6.4 reads the bits as part of the ack, which is then 1031,"),
+            ),
+            (Proto::V65, 0x04, None),
+        ] {
+            let got = foreign_bits(proto, first, 7);
+            let is_right = match (&got, expected) {
+                (Some(got), Some(expected)) => got.starts_with(expected),
+                (got, expected) => got.as_deref() == expected,
+            };
+            assert!(is_right, "{proto} {first:02x}: {got:?}");
+        }
+    }
 }
