@@ -13,8 +13,8 @@ use std::{collections::BTreeMap, ops::Range};
 use teetap_proxy::session::{Datagram, EventKind, State};
 use teetap_rules::context::SESSIONS;
 use teetap_wire::{
-    Code, Note, RangeOf, Severity, counted,
-    def::{Def, Registry, Secrecy, Secrets},
+    Code, Note, RangeOf, Severity, Token, counted,
+    def::{Def, Len, Registry, Secrecy, Secrets, Type},
     receiver::checks_ranges,
     snap::{Completed, Crc, Diagnosis, Reused},
     varint,
@@ -348,11 +348,7 @@ impl<'a> Noted<'a> {
                     &format!("it from the {other} only"),
                 )
             }
-            Code::MissingField => {
-                let name = missing(message.def?, reading.records(message).all());
-                let len = reading.data(message).len();
-                expects(format!("{len} bytes"), &format!("{name} after them"))
-            }
+            Code::MissingField => self.missing_field(message)?,
             Code::ObjectShort if message.name == Some("input") => {
                 let size = reading.int(message, "input_size")?;
                 expects(format!("an input of {size} bytes"), "at least 40")
@@ -385,6 +381,37 @@ impl<'a> Noted<'a> {
                 }
             }
         })
+    }
+
+    /// Returns the values of a message that ends before a field.
+    fn missing_field(&self, message: &Message) -> Option<Values> {
+        let (reading, def) = (self.reading, message.def?);
+        let (records, data) = (reading.records(message), reading.data(message));
+        let name = missing(def, records.all());
+        if message.layer == Layer::Control && reading.header.token == Some(Token::TKEN) {
+            // The last four bytes of a packet of DDNet are its token.
+            return Some(Values::new(
+                "TKEN as the last four bytes, which are read as the token",
+                Some("the word TKEN and then a token of four bytes"),
+            ));
+        }
+        let field = def.fields.iter().find(|field| *field.name == *name)?;
+        if let Type::Raw(Len::Field(counter), _) = field.ty
+            && let Some(record) = records.all().iter().find(|record| record.field == counter)
+            && let Some(stated) = reading.int(message, &def.field(counter)?.name)
+        {
+            let start = record.at.saturating_add(record.len);
+            let counter = &def.field(counter)?.name;
+            let left = data.len().saturating_sub(usize::try_from(start).ok()?);
+            return Some(Values::new(
+                format_args!("{counter} {stated} before {} of {name}", counted(left, "byte")),
+                Some(format_args!("{counter} {left}, or more bytes of {name}")),
+            ));
+        }
+        Some(Values::new(
+            counted(data.len(), "byte"),
+            Some(format_args!("{name} after them")),
+        ))
     }
 
     /// Returns the received and the expected UUID of a message with an unknown one.

@@ -271,3 +271,13 @@ fn the_number_of_sessions_is_bounded() {
     }
     assert!(shown.sentences.0.len() <= SESSIONS);
 }
+
+/// Data that is shorter than its stated length.
+#[test]
+fn a_stated_length_is_compared_with_the_bytes_that_follow_it() {
+    let rows = Shown::new().chunk(1, Dir::S2c, b"\x11\xa4\x32\x02\x05\x04abc");
+    let expected = "missing-field: the message ends before this field: most receivers drop it; \
+                    got part_size 4 before 3 bytes of data, expected part_size 3, or more bytes of data";
+    assert!(rows.iter().any(|row| row.contains(expected)), "{rows:#?}");
+    assert!(rows.iter().all(|row| !row.contains("snap-ignored")), "{rows:#?}");
+}

@@ -79,6 +79,14 @@ fn wrong_tokens_of_a_handshake_are_named_with_their_side() {
     let token = "4a448261, the token of the client in its connect";
     assert_eq!(found(&of_server), expected(Culprit::Server, "a1b2c3d4", token));
 
+    // The token that follows the magic is missing, so that the magic is in its place.
+    let mut magic = accept(Variant::Ddnet, CLIENT);
+    magic.truncate(8);
+    let magic = [(true, connect(Variant::Ddnet)), (false, magic)];
+    let got = "TKEN as the last four bytes, which are read as the token";
+    let both = "the word TKEN and then a token of four bytes";
+    assert_eq!(found(&magic), expected(Culprit::Server, got, both));
+
     let mut early = connect(Variant::V65);
     early[4..12].rotate_left(4);
     let early = [(true, early), (false, accept(Variant::V65, [0; 4]))];

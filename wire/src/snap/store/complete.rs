@@ -28,7 +28,7 @@ impl Store<'_> {
             return None;
         };
         if usize::try_from(head.size) != Ok(bytes.len()) || bytes.len() > PART {
-            self.note(Code::SnapIgnored, head.places.data);
+            // The message has a note about its size or its end.
             return None;
         }
         let late = self.lateness(&head);
