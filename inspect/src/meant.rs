@@ -361,13 +361,103 @@ pub(crate) fn unmarked(
     let mut decoded = Decoded::new();
     let mut is_message = |data: &[u8]| {
         let def = decoded.message(registry, packet.proto, dir, data);
-        def.is_some() && decoded.notes().is_empty()
+        // Servers of DDNet append fields.
+        let mut notes = decoded.notes().iter();
+        def.is_some() && notes.all(|note| note.code == Code::SurplusBytes)
     };
     let mut chunks = packet.chunks();
     let is_right = chunks.by_ref().all(|chunk| is_message(chunk.data));
     let is_whole = chunks.rest().is_empty() && chunks.missing() == 0 && packet.notes.is_empty();
     let (code, at, len) = (Code::CompressionUnmarked, 0, 1);
     (is_right && is_whole && packet.header.num_chunks > 0).then_some(Note { code, at, len })
+}
+
+/// A chunk whose size is wrong by a few bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongSize {
+    /// Number of the chunk in the packet, from 1.
+    pub chunk: usize,
+    /// Name of its message.
+    pub name: &'static str,
+    /// The size in its header, in bytes.
+    pub got: usize,
+    /// The size with which all chunks fit, in bytes.
+    pub expected: usize,
+    /// True if the sizes of all chunks are wrong by as much.
+    pub is_each: bool,
+}
+
+/// Maximum number of bytes by which a size may be wrong.
+const OFF: usize = 4;
+
+/// Returns the chunk whose size is wrong: with another size of it, or with as much in each chunk, the chunks fill the
+/// payload, and each is a message without a note. `notes` are the notes on the packet as it is.
+pub(crate) fn wrong_size(
+    packet: &Packet<'_>,
+    notes: &[Note],
+    registry: &'static Registry,
+    dir: Dir,
+) -> Option<WrongSize> {
+    let count = usize::from(packet.header.num_chunks);
+    // With one chunk, any size up to the end of the payload fits.
+    if count < 2 || !notes.iter().any(|note| is_about_chunks(note.code)) {
+        return None;
+    }
+    let mut decoded = Decoded::new();
+    let mut look = |which: Option<usize>, delta: isize| {
+        let (mut rest, mut found) = (packet.payload, None);
+        for index in 0..count {
+            let (header, len) = ChunkHeader::decode(packet.proto, rest)?;
+            let is_wrong = which.is_none_or(|which| which == index);
+            let (got, delta) = (usize::from(header.size), if is_wrong { delta } else { 0 });
+            let size = got.checked_add_signed(delta)?;
+            let (data, after) = rest.get(len..)?.split_at_checked(size)?;
+            let def = decoded.message(registry, packet.proto, dir, data)?;
+            if !decoded.notes().is_empty() || !def.way.allows(dir) {
+                return None;
+            }
+            if is_wrong && found.is_none() {
+                found = Some(WrongSize {
+                    chunk: index + 1,
+                    name: &*def.name,
+                    got,
+                    expected: size,
+                    is_each: which.is_none(),
+                });
+            }
+            rest = after;
+        }
+        found.filter(|_| rest.is_empty())
+    };
+    let places = (0..count - 1).map(Some).chain([None]);
+    places.into_iter().find_map(|which| {
+        let mut deltas = (1..=OFF).filter_map(|off| isize::try_from(off).ok());
+        deltas.find_map(|off| look(which, -off).or_else(|| look(which, off)))
+    })
+}
+
+impl WrongSize {
+    pub(crate) fn write(self, f: &mut Values) -> fmt::Result {
+        let Self {
+            chunk,
+            name,
+            got,
+            expected,
+            is_each,
+        } = self;
+        f.add_got(format_args!("a size of {got} in chunk {chunk}, {name}"))?;
+        f.add_expected(expected)?;
+        match is_each {
+            true => {
+                let off = got.abs_diff(expected);
+                let than = if got > expected { "larger" } else { "smaller" };
+                write!(f, ": the size of each chunk is {off} {than} than its message")
+            }
+            false => f.write_str(
+                ": with this size all chunks fit; the receiver reads the next chunk at the wrong place",
+            ),
+        }
+    }
 }
 
 /// Returns the name of the message that surplus bytes after a message are; `None` if they are no whole message.
@@ -490,7 +580,7 @@ const fn is_about_fields(code: Code) -> bool {
 }
 
 /// Returns true for notes on a payload that may have to be split differently.
-const fn is_about_chunks(code: Code) -> bool {
+pub(crate) const fn is_about_chunks(code: Code) -> bool {
     matches!(
         code,
         Code::ChunkTruncated | Code::ChunkCountTooHigh | Code::TrailingBytes
@@ -673,6 +763,83 @@ mod tests {
             data: &data,
         };
         suspect.other_fields(&notes).is_some()
+    }
+
+    /// Returns the payload of a packet of 0.7 with two `input_timing`. `off` is added to the size of each.
+    fn payload(off: [isize; 2]) -> Vec<u8> {
+        let messages = [&b"\x15\xa4\x32\x02"[..], b"\x15\xa6\x32\x02"];
+        let mut payload = Vec::new();
+        for (data, off) in messages.into_iter().zip(off) {
+            let header = payload.len();
+            teetap_wire::write_chunk(Proto::V7, None, false, data, &mut payload).unwrap();
+            let size = &mut payload[header + 1];
+            *size = size.checked_add_signed(i8::try_from(off).unwrap()).unwrap();
+        }
+        payload
+    }
+
+    fn packet(flags: Flags, payload: &[u8], packing: Option<teetap_wire::huffman::Trailing>) -> Vec<u8> {
+        let header = teetap_wire::Header {
+            flags,
+            ack: teetap_wire::Seq::ZERO,
+            num_chunks: 2,
+            token: Some(Token(*b"tokn")),
+        };
+        let mut out = Vec::new();
+        teetap_wire::packet::write(Proto::V7, &header, payload, packing, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_size_that_is_wrong_by_a_few_bytes_is_found() {
+        let name = "input_timing";
+        for (off, expected) in [
+            ([0, 0], None),
+            ([1, 0], Some((1, 5, 4, false))),
+            ([-1, 0], Some((1, 3, 4, false))),
+            ([2, 2], Some((1, 6, 4, true))),
+            // With the last chunk alone, any size up to the end fits.
+            ([0, 1], None),
+            ([9, 9], None),
+        ] {
+            let bytes = packet(Flags::empty(), &payload(off), None);
+            let mut scratch = Scratch::new();
+            let packet = Packet::parse(Proto::V7, &bytes, &mut scratch).unwrap();
+            let notes: Vec<Note> = packet.chunk_notes().iter().collect();
+            let expected = expected.map(|(chunk, got, expected, is_each)| WrongSize {
+                chunk,
+                name,
+                got,
+                expected,
+                is_each,
+            });
+            let found = wrong_size(&packet, &notes, Registry::builtin(), Dir::S2c);
+            assert_eq!(found, expected, "{off:?}");
+        }
+    }
+
+    /// A DDNet server appends a byte to messages of 0.7, which is no reason to doubt that the bytes are compressed.
+    #[test]
+    fn a_compressed_payload_without_the_flag_may_have_surplus_bytes() {
+        let mut payload = Vec::new();
+        for surplus in [0, 40] {
+            let data = [&b"\x15\0\0"[..], &[0; 40][..surplus]].concat();
+            teetap_wire::write_chunk(Proto::V7, None, false, &data, &mut payload).unwrap();
+        }
+        let trailing = teetap_wire::huffman::Trailing::Always;
+        let mut bytes = packet(Flags::empty(), &payload, Some(trailing));
+        let flag = Proto::V7.layout().compression;
+        assert_eq!(bytes[0] & flag, flag);
+        bytes[0] ^= flag | Proto::V6.layout().compression;
+        let mut scratch = Scratch::new();
+        let packet = Packet::parse(Proto::V7, &bytes, &mut scratch).unwrap();
+        let notes: Vec<Note> = packet.chunk_notes().iter().collect();
+        let note = unmarked(&packet, &bytes, &notes, Registry::builtin(), Dir::S2c);
+        assert_eq!(
+            note.map(|note| note.code),
+            Some(Code::CompressionUnmarked),
+            "{notes:?}"
+        );
     }
 
     /// A message that has all of its fields has its own layout, even if it fits another one: a team out of range before

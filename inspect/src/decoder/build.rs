@@ -232,7 +232,8 @@ impl<'a> Build<'a> {
         self.keep_held();
     }
 
-    /// Adds a note if the chunk headers are in the format of the other version, or if the compression flag is missing.
+    /// Adds a note if the chunk headers are in the format of the other version, or if the compression flag is missing;
+    /// otherwise, adds the values of a chunk whose size is wrong.
     /// The note precedes the notes that result from the mistake.
     fn note_other_chunks(&mut self, packet: &Packet<'_>) {
         let (registry, dir) = (self.decoder.registry(), self.datagram.dir);
@@ -242,8 +243,19 @@ impl<'a> Build<'a> {
             let unmarked = |received| meant::unmarked(packet, received, notes, registry, dir);
             received.and_then(unmarked)
         });
-        if let Some(note) = note.filter(|_| !self.reading.is_cut) {
+        if self.reading.is_cut {
+            return;
+        }
+        if let Some(note) = note {
             notes.insert(0, note);
+        } else if let Some(wrong) = meant::wrong_size(packet, notes, registry, dir) {
+            let odd = notes.iter().filter(|note| meant::is_about_chunks(note.code));
+            self.reading.details.extend(odd.map(|note| Detail {
+                code: note.code,
+                at: note.at,
+                fact: Fact::WrongSize(wrong),
+                consequence: None,
+            }));
         }
     }
 

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     Values,
     encoding::OtherEncoding,
-    meant::{OtherFields, OtherId},
+    meant::{OtherFields, OtherId, WrongSize},
 };
 
 /// A note with the received and expected values that led to it.
@@ -245,6 +245,8 @@ pub enum Fact {
     },
     /// A message was sent under the id of another message.
     OtherId(OtherId),
+    /// The size of a chunk is wrong.
+    WrongSize(WrongSize),
     /// Fields are encoded in the format of another version.
     OtherFields(OtherFields),
     /// Ints or texts have another encoding than that of the games.
@@ -419,6 +421,7 @@ impl Fact {
             Self::Overtaken { got, last: None } => f.add_got(got),
             Self::Content(content) => content.write(f),
             Self::OtherId(other) => other.write(f),
+            Self::WrongSize(wrong) => wrong.write(f),
             Self::OtherFields(other) => other.write(f),
             Self::OtherEncoding(other) => other.write(f),
             Self::Map(map) => map.write(f),
