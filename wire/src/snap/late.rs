@@ -18,6 +18,11 @@ const INPUTS: u16 = 25;
 const TICKS: i32 = 150;
 const ANSWERS: u16 = 10;
 
+/// Maximum spread of the delays in a short series, and the minimum span of the acked ticks in a series with a larger
+/// spread. A correct client that was suspended for a moment catches up meanwhile.
+const STEADY: i32 = 10;
+const LONG: i32 = 500;
+
 /// Tracks the late inputs of a session.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LateInputs {
@@ -35,6 +40,8 @@ struct LateRun {
     /// The common tick of all inputs; `None` if the ticks differ, or if there are no inputs.
     tick: Option<i32>,
     answers: u16,
+    /// The smallest and the largest number of ticks from an input to the snapshot that it acks; `None` if there are none.
+    delays: Option<(i32, i32)>,
 }
 
 impl LateInputs {
@@ -64,8 +71,17 @@ impl LateInputs {
         let ticks = acked
             .zip(row.first)
             .map(|(last, first)| last.saturating_sub(first));
+        if let Some(delay) = acked.map(|acked| acked.saturating_sub(tick)) {
+            let (least, most) = row.delays.unwrap_or((delay, delay));
+            row.delays = Some((least.min(delay), most.max(delay)));
+        }
+        let is_steady = row
+            .delays
+            .is_some_and(|(least, most)| most.saturating_sub(least) <= STEADY);
         let is_long = row.inputs >= INPUTS && ticks.is_some_and(|ticks| ticks >= TICKS);
-        let is_clear = row.zeros >= ZEROS || is_long && (row.tick.is_some() || row.answers >= ANSWERS);
+        let is_uncorrected = is_steady || ticks.is_some_and(|ticks| ticks >= LONG);
+        let is_answered = row.answers >= ANSWERS && is_uncorrected;
+        let is_clear = row.zeros >= ZEROS || is_long && (row.tick.is_some() || is_answered);
         is_clear && !std::mem::replace(&mut self.is_reported, true)
     }
 }
@@ -112,6 +128,14 @@ mod tests {
         // The clock of the client is corrected within a second or two.
         let corrected = |acked| if acked % 120 == 0 { acked + 1 } else { acked - 20 };
         assert_eq!(noted(Some(-420), corrected), []);
+        // A client that was suspended catches up for five seconds.
+        let suspended = |acked| match acked {
+            1200..1450 => acked - 70 + (acked - 1200) / 4,
+            _ => acked + 3,
+        };
+        assert_eq!(noted(Some(-420), suspended), []);
+        // It never catches up.
+        assert_eq!(noted(Some(-420), |acked| acked - 20 - acked % 40), [250]);
         // No snapshot is acked.
         let mut late = LateInputs::default();
         assert!((0..1000).all(|tick| !late.sent(tick + 1, None)));
