@@ -16,7 +16,7 @@ use std::{
 use teetap_harness::outcome::Summary;
 use teetap_proxy::{
     io::{
-        files::{Access, Private, PrivateError, open_private},
+        files::{Access, PipeWriter, Private, PrivateError, open_private},
         is_moved,
     },
     session::{Level, Notice, SessionChange, SessionId},
@@ -55,9 +55,12 @@ pub(crate) struct Log {
     _writer: WorkerGuard,
 }
 
+/// Maximum time for which the reader of a pipe does not read before lines are lost.
+const PIPE_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Log file that remembers its first error, since the writing thread ignores errors.
 struct Sink {
-    file: File,
+    file: Box<dyn Write + Send>,
     trouble: Arc<OnceLock<String>>,
 }
 
@@ -79,13 +82,18 @@ impl Log {
         let filter = filter(env::var_os(FILTER).unwrap_or_default().to_str())?;
         let failed =
             |error: io::Error| Failure::network(format!("cannot write {}: {error}", printable_path(path)));
-        let Private { file, .. } = open_private(path, Access::Append).map_err(|error| match error {
-            PrivateError::System(error) => failed(error),
-            error => Failure::usage(format!("cannot write {}: {error}", printable_path(path))),
-        })?;
+        let Private { file, is_regular, .. } =
+            open_private(path, Access::Append).map_err(|error| match error {
+                PrivateError::System(error) => failed(error),
+                error => Failure::usage(format!("cannot write {}: {error}", printable_path(path))),
+            })?;
         let trouble = Arc::new(OnceLock::new());
+        let written = file.try_clone().map_err(failed)?;
         let sink = Sink {
-            file: file.try_clone().map_err(failed)?,
+            file: match is_regular {
+                true => Box::new(written),
+                false => Box::new(PipeWriter::new(written, PIPE_PATIENCE)),
+            },
             trouble: Arc::clone(&trouble),
         };
         let (queue, writer) = NonBlockingBuilder::default().thread_name("log").finish(sink);

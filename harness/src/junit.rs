@@ -12,7 +12,7 @@ use std::{
 };
 
 use teetap_inspect::jsonl::rfc3339;
-use teetap_proxy::io::files::{Access, PrivateError, open_private};
+use teetap_proxy::io::files::{Access, PATIENCE, PipeWriter, PrivateError, open_private};
 use teetap_wire::{is_deceptive, is_invisible, printable_path};
 
 /// File to which a report will be written.
@@ -20,6 +20,10 @@ use teetap_wire::{is_deceptive, is_invisible, printable_path};
 pub struct Report {
     path: PathBuf,
     file: File,
+    /// False for a pipe or a device.
+    is_regular: bool,
+    /// Maximum time for which a pipe is full before the report is given up.
+    patience: Duration,
 }
 
 /// Reason why a report cannot be written.
@@ -109,15 +113,21 @@ impl Report {
         Ok(Self {
             path: path.to_owned(),
             file: opened.file,
+            is_regular: opened.is_regular,
+            patience: PATIENCE,
         })
     }
 
     /// Writes a report.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or the reader of a pipe does not read for [`PATIENCE`].
     pub fn write(mut self, suite: &Suite) -> Result<(), ReportError> {
-        let written = self.file.write_all(suite.document().as_bytes());
+        let document = suite.document();
+        let written = match self.is_regular {
+            true => self.file.write_all(document.as_bytes()),
+            false => PipeWriter::new(self.file, self.patience).write_all(document.as_bytes()),
+        };
         written.map_err(|error| ReportError::System {
             path: printable_path(&self.path),
             error,
@@ -312,6 +322,38 @@ mod tests {
 </testsuites>
 ";
         assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+    }
+
+    /// A program that opened the pipe, but does not read it, must not stop the run for ever.
+    #[test]
+    fn a_reader_that_does_not_read_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let mut options = std::fs::OpenOptions::new();
+        let _stalled = options.read(true).write(true).open(&path).unwrap();
+        let case = Case {
+            class: "teetap".to_owned(),
+            name: "x".repeat(1 << 20),
+            time: Duration::ZERO,
+            outcome: Outcome::Passed,
+            output: String::new(),
+        };
+        let suite = Suite {
+            name: "teetap".to_owned(),
+            wall: SystemTime::UNIX_EPOCH,
+            time: Duration::ZERO,
+            properties: Vec::new(),
+            cases: vec![case],
+        };
+        let mut report = Report::create(&path).unwrap();
+        report.patience = Duration::from_millis(100);
+        let error = report.write(&suite).unwrap_err().to_string();
+        assert!(
+            error.ends_with("the reader of the pipe has not read for 0 s"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -108,6 +108,16 @@ pub struct PipeWriter {
 }
 
 impl PipeWriter {
+    /// Returns a writer to an open pipe or device, which waits up to `patience` for its reader at each write.
+    #[must_use]
+    pub fn new(file: File, patience: Duration) -> Self {
+        Self {
+            file,
+            clock: Clock::start(),
+            patience,
+        }
+    }
+
     /// Opens a pipe, and waits up to `patience` for a program that reads it.
     ///
     /// # Errors
