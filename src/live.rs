@@ -115,7 +115,7 @@ impl Live {
         if exit == Exit::Ok && !is_written {
             exit = Exit::Network;
         }
-        let summary = Summary {
+        let mut summary = Summary {
             at: self.now(),
             ended,
             lost: self.run.lost(),
@@ -132,10 +132,13 @@ impl Live {
             times: self.output.take_times(),
             findings: self.run.findings(),
         };
-        log::end(&summary);
         if let Some(Err(error)) = self.verdicts.take().map(|verdicts| verdicts.write(&summary)) {
             self.output.log(self.now(), Level::Warning, &error.to_string());
+            if summary.exit == Exit::Ok {
+                summary.exit = Exit::Network;
+            }
         }
+        log::end(&summary);
         if let Some(control) = self.control.take() {
             control.finish(summary.line());
         }
@@ -145,7 +148,7 @@ impl Live {
         }
         self.output.flush()?;
         self.output.check_stdout(self.now());
-        Ok(exit)
+        Ok(summary.exit)
     }
 
     /// Ends the command, the recording and the sessions of a run whose output failed. Returns `error`, the cause.

@@ -164,4 +164,10 @@ fn a_report_that_cannot_be_written_is_refused_before_the_start() {
         "true",
     ];
     refused(&args, 3, "cannot write the JUnit report /nowhere/junit.xml: ");
+    let (_, stderr) = run(
+        &["run", NO_SERVER, "-l", ":0", "--junit", "/dev/full", "--", "true"],
+        3,
+    );
+    let warning = "warning: cannot write the JUnit report /dev/full: No space left";
+    assert!(stderr.contains(warning) && stderr.contains("exit 3"), "{stderr}");
 }
