@@ -13,7 +13,7 @@ use teetap_proxy::io::files::is_pipe;
 use crate::{
     Encode, Encoder, FileError, RecordingFile, Run,
     jsonl::{JsonLines, end_of_json_lines},
-    recorder::{Destination, FlightPlan, Goal, Numbered, RecordingPipe, end_of_pcapng},
+    recorder::{Destination, FindEnd, FlightPlan, Goal, Numbered, RecordingPipe, end_of_pcapng},
 };
 
 /// The name that means stdout.
@@ -93,22 +93,26 @@ impl Target {
         if is_pipe(&self.path) {
             return RecordingPipe::open(&self.path).map(Into::into);
         }
-        let file = match self.format {
-            Format::PcapNg => RecordingFile::open(&self.path, end_of_pcapng),
-            Format::JsonLines => RecordingFile::open(&self.path, end_of_json_lines),
-        };
-        file.map(Into::into)
+        RecordingFile::open(&self.path, self.find_end()).map(Into::into)
+    }
+
+    fn find_end(&self) -> FindEnd {
+        match self.format {
+            Format::PcapNg => end_of_pcapng,
+            Format::JsonLines => end_of_json_lines,
+        }
     }
 
     /// Prepares a recording of the last minutes, `keep`. If `on_match`, a new file is written after each event that has
-    /// [`saves`](teetap_inspect::DecodedEvent::saves); otherwise the file is written at the end of the run.
+    /// [`saves`](teetap_inspect::DecodedEvent::saves); otherwise the file is written at the end of the run, and a new one is
+    /// only there then.
     ///
     /// # Errors
     /// See [`FileError`]. The file is unchanged then.
     pub fn open_flight(&self, keep: Duration, on_match: bool) -> Result<FlightPlan, FileError> {
         let goal = match on_match {
             true => Goal::OnMatch(Numbered::new(&self.path)?),
-            false => Goal::AtEnd(Some(self.open()?)),
+            false => Goal::AtEnd(Some(self.open()?.withdraw(self.find_end()))),
         };
         Ok(FlightPlan { keep, goal })
     }

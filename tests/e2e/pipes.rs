@@ -160,6 +160,21 @@ fn a_flight_recorder_keeps_the_end_of_a_run() {
     }
 }
 
+/// Nothing can be written once the process is killed, so the file must not be there before.
+#[test]
+fn a_flight_recorder_writes_its_file_at_the_end() {
+    let (folder, path) = place("run.pcapng");
+    let mut demo = demo("30", &path, &["--keep", "1s"]);
+    let mut child = demo.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // A session has begun.
+    child.stdout.take().unwrap().read_exact(&mut [0]).unwrap();
+    let names = || fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(names(), 0, "while the run goes on");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(names(), 0, "after KILL");
+}
+
 #[test]
 fn matches_begin_files() {
     let (folder, path) = place("run.pcapng");

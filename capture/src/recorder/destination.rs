@@ -3,7 +3,7 @@
 use std::{path::Path, sync::atomic::AtomicBool};
 
 use super::{
-    file::{FileError, RecordingFile},
+    file::{FileError, FindEnd, RecordingFile},
     outcome::Trouble,
     pipe::RecordingPipe,
 };
@@ -70,6 +70,14 @@ impl Destination {
         match &self.0 {
             Kind::File(file) => file.is_appended(),
             Kind::Pipe(_) => false,
+        }
+    }
+
+    /// Removes a new file until it is kept.
+    pub(crate) fn withdraw(self, find_end: FindEnd) -> Self {
+        match self.0 {
+            Kind::File(file) => file.withdraw(find_end).into(),
+            kind @ Kind::Pipe(_) => Self(kind),
         }
     }
 

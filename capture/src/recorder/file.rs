@@ -67,7 +67,8 @@ pub enum FileError {
 /// See [`ReadError`]; the recording is damaged before its end.
 pub(crate) type FindEnd = fn(&mut BufReader<&File>) -> Result<Option<u64>, ReadError>;
 
-/// A file that is ready for a recording. If it is new, it is removed when dropped before it is kept.
+/// A file that is ready for a recording. If it is new, it is removed when dropped before it is kept, or without any
+/// complete event.
 #[derive(Debug)]
 pub struct RecordingFile {
     path: PathBuf,
@@ -79,6 +80,8 @@ pub struct RecordingFile {
     cut: u64,
     /// Number of bytes in the file.
     end: u64,
+    /// Opens the file again when it is kept; `None` unless it was [withdrawn](Self::withdraw).
+    withdrawn: Option<FindEnd>,
 }
 
 impl RecordingFile {
@@ -116,6 +119,7 @@ impl RecordingFile {
             is_kept: false,
             cut: 0,
             end: 0,
+            withdrawn: None,
         };
         match flock(&opened.file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -150,6 +154,7 @@ impl RecordingFile {
                 is_kept: false,
                 cut: 0,
                 end: 0,
+                withdrawn: None,
             })),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(error) => Err(FileError::Create {
@@ -159,11 +164,25 @@ impl RecordingFile {
         }
     }
 
+    /// Removes a new file until it is kept, so that a run that is killed leaves no empty file.
+    #[must_use]
+    pub(super) fn withdraw(mut self, find_end: FindEnd) -> Self {
+        if self.is_new {
+            let _taken_meanwhile = fs::remove_file(&self.path);
+            self.is_new = false;
+            self.withdrawn = Some(find_end);
+        }
+        self
+    }
+
     /// Keeps the file from now on, and removes an incomplete event at its end.
     ///
     /// # Errors
-    /// An error of the operating system.
+    /// An error of the operating system. A file that was withdrawn: see [`Self::open`].
     pub(super) fn keep(&mut self) -> Result<(), FileError> {
+        if let Some(find_end) = self.withdrawn.take() {
+            *self = Self::open(&self.path, find_end)?;
+        }
         self.is_kept = true;
         let cut = self.file.set_len(self.end);
         cut.and_then(|()| self.file.seek(SeekFrom::Start(self.end)).map(|_| ()))
@@ -229,6 +248,7 @@ impl RecordingFile {
         self.end += kept as u64;
         // If this fails, too, the next run that appends removes the incomplete event.
         let _half_an_event_stays = self.file.set_len(self.end);
+        self.is_kept = self.end > 0;
         Err((whole, failed))
     }
 }
@@ -264,5 +284,32 @@ pub(crate) fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, 
             Err(ReadError::Damaged { offset: 0, .. }) => return Ok(None),
             Err(error) => return Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_without_an_event_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.pcapng");
+        let mut file = RecordingFile::create(&path).unwrap().unwrap();
+        file.keep().unwrap();
+        file.write(b"event", &[5]).unwrap();
+        // A disk without room.
+        let full = || fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        file.file = full();
+        assert_eq!(file.write(b"more", &[4]).unwrap_err().0, 0);
+        drop(file);
+        assert_eq!(fs::read(&path).unwrap(), b"event");
+        fs::remove_file(&path).unwrap();
+        let mut file = RecordingFile::create(&path).unwrap().unwrap();
+        file.keep().unwrap();
+        file.file = full();
+        assert_eq!(file.write(b"event", &[5]).unwrap_err().0, 0);
+        drop(file);
+        assert!(!path.exists());
     }
 }

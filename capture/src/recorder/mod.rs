@@ -26,8 +26,8 @@ use teetap_proxy::{
 };
 
 pub use destination::Destination;
-pub(crate) use file::end_of_pcapng;
 pub use file::{FileError, RecordingFile};
+pub(crate) use file::{FindEnd, end_of_pcapng};
 use flight::Flight;
 pub use flight::{AFTER, FlightPlan};
 pub(crate) use flight::{Goal, Numbered};
