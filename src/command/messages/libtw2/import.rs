@@ -9,6 +9,12 @@ use super::{
     spec::{Connless, ConstantValue, DefaultValue, Kind, Member, Message, MessageId, Set, Spec},
 };
 
+/// Names and ids of messages of the engine in the specifications of 0.6 and DDNet, with the ids that the games use.
+///
+/// Source: the enum of `NETMSG_INFO` in `engine/shared/protocol.h` of Teeworlds 0.6 and DDNet, in which `AUTH_START` (20) and
+/// `AUTH_RESPONSE` (21) precede `PING`.
+const WRONG_IDS: [(&str, u32, u32); 2] = [("ping", 20, 22), ("ping_reply", 21, 23)];
+
 /// Returns a definition file with the messages of a specification.
 ///
 /// # Errors
@@ -92,6 +98,15 @@ impl Writer {
         defs.find(|def| def.class == class && *def.name == *name)
     }
 
+    /// Returns the id that the games use for a message.
+    fn number(&self, class: Class, name: &str, number: u32) -> u32 {
+        let mut wrong = WRONG_IDS.iter();
+        let is_known = class == Class::System && self.dialect != Dialect::V7;
+        wrong
+            .find(|(known, id, _)| is_known && *known == name && *id == number)
+            .map_or(number, |(_, _, right)| *right)
+    }
+
     fn message(&mut self, message: &Message, class: Class) -> Result<(), String> {
         let own = name(&message.name)?;
         let id = match (&message.id, &message.id_from) {
@@ -101,12 +116,18 @@ impl Writer {
                 id_name(&from.name)?
             }
             (MessageId::Uuid(uuid), _) => id_name(uuid)?,
-            (MessageId::Number(number), _) => number.to_string(),
+            (MessageId::Number(number), _) => self.number(class, &own, *number).to_string(),
+        };
+        let comment = match &message.id {
+            MessageId::Number(number) if id != number.to_string() => {
+                format!("# The specification has the wrong id {number}.\n")
+            }
+            _ => String::new(),
         };
         let builtin = self.builtin(class, &own);
         let has = |attribute: &str| message.attributes.iter().any(|known| known == attribute);
         let way = builtin.map_or_else(|| way(&own), |def| def.way);
-        let mut head = format!("\n{} {id} {own}", class.name());
+        let mut head = format!("\n{comment}{} {id} {own}", class.name());
         if class != Class::Object || way != Endpoints::S2c {
             let _infallible = write!(head, " {}", way.name());
         }

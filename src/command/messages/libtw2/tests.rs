@@ -166,6 +166,35 @@ fn a_specification_becomes_a_definition_file() {
     }
 }
 
+/// The specifications of 0.6 and DDNet number these two messages of the engine otherwise than the games.
+#[test]
+fn the_ids_of_ping_are_those_of_the_games() {
+    let spec = |version: &str, name: &str, id: &str| {
+        let text = sample("").replace("0.7 x", version).replace("99", id);
+        import(&text.replace(r#"["pet", "call"]"#, name)).unwrap()
+    };
+    for (version, name, id, expected) in [
+        (
+            "0.6 x",
+            r#"["ping"]"#,
+            "20",
+            "# The specification has the wrong id 20.\nsystem 22 ping both",
+        ),
+        ("0.6 x", r#"["ping"]"#, "22", "\n\nsystem 22 ping both"),
+        (
+            "0.6 x",
+            r#"["ping", "reply"]"#,
+            "21",
+            "has the wrong id 21.\nsystem 23 ping_reply both",
+        ),
+        ("0.6 x", r#"["pong"]"#, "20", "\n\nsystem 20 pong both"),
+        ("0.7 x", r#"["ping"]"#, "20", "\n\nsystem 20 ping both"),
+    ] {
+        let text = spec(version, name, id);
+        assert!(text.contains(expected), "{version} {name} {id}: {text}");
+    }
+}
+
 #[test]
 fn a_wrong_specification_is_refused_with_the_reason() {
     let int = r#"{"name": ["x"], "type": {"kind": "int32"}}"#;
