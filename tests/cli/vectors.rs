@@ -96,6 +96,65 @@ fn huffman() -> Vec<Value> {
         .collect()
 }
 
+/// The types of strings.
+const STRINGS: [&str; 3] = ["str", "str_cc", "str_strict"];
+
+/// Strings as they are in messages: with control characters, with spaces at the start, with bytes that are not UTF-8, and
+/// without the zero byte at the end. The text of a type is what a receiver keeps; the notes are those of the wire crate.
+fn strings() -> Vec<Value> {
+    let all: Vec<u8> = (1..=33).chain([126, 127, 0]).collect();
+    let written: [&[u8]; 13] = [
+        b"\0",
+        b"hello\0",
+        "gr\u{fc}\u{df} \u{1f600}\0".as_bytes(),
+        b"a\x07b\x1b[0m\x7f\0",
+        b"a\tb\r\nc\0",
+        b"  \t\r\n a \0",
+        b"\x01 a\0",
+        b" \x01 a\0",
+        b" \n\0",
+        &all,
+        b"a\xffb\0",
+        b"\xe2\x82\0",
+        b"hello",
+    ];
+    written.map(string).into()
+}
+
+fn string(written: &[u8]) -> Value {
+    let mut vector = json!({"hex": hex(written), "terminated": written.ends_with(&[0])});
+    for ty in STRINGS {
+        let text = format!("for 0.7\n\nsystem 900 sample both\n  text {ty}\n");
+        let registry = Registry::with("sample.tw", &text).unwrap();
+        let mut data = Vec::new();
+        varint::encode(900 * 2 + 1, &mut data);
+        data.extend_from_slice(written);
+        let mut decoded = Decoded::new();
+        decoded.message(&registry, Proto::V7, Dir::C2s, &data).unwrap();
+        let notes = decoded.notes().iter().map(|note| note.code.name());
+        vector[ty] =
+            json!({"text": kept(written, ty).map(|text| hex(&text)), "notes": notes.collect::<Vec<_>>()});
+    }
+    vector
+}
+
+/// Returns what a receiver keeps of a string; `None` if it drops the message, because the string has no end.
+///
+/// Source: `GetString` in `engine/shared/packer.cpp`, `str_sanitize`, `str_sanitize_cc` and `str_skip_whitespaces` in
+/// `base/system.c` of Teeworlds 0.7.5.
+fn kept(written: &[u8], ty: &str) -> Option<Vec<u8>> {
+    let (0, text) = written.split_last().map(|(last, text)| (*last, text))? else {
+        return None;
+    };
+    let replaced = |byte: &u8| *byte < 32 && !(ty == "str" && matches!(byte, b'\t' | b'\r' | b'\n'));
+    let text: Vec<u8> = text
+        .iter()
+        .map(|byte| if replaced(byte) { b' ' } else { *byte })
+        .collect();
+    let is_skipped = |byte: &u8| ty == "str_strict" && matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    Some(text.into_iter().skip_while(is_skipped).collect())
+}
+
 const CLIENT: Token = Token([0x24, 0x05, 0xcd, 0xfd]);
 const SERVER: Token = Token([0x92, 0x3a, 0xf3, 0x6c]);
 
@@ -399,13 +458,13 @@ fn vectors() -> Value {
         let written = controls(proto).into_iter().chain(data(proto));
         packets.extend(written.map(|written| described(&written)));
     }
-    json!({"v": 1, "ints": ints(), "huffman": huffman(), "packets": packets, "snapshots": snapshots()})
+    json!({"v": 1, "ints": ints(), "strings": strings(), "huffman": huffman(), "packets": packets, "snapshots": snapshots()})
 }
 
 /// Formats the vectors: one vector on a line.
 fn formatted(vectors: &Value) -> String {
     let mut text = "{\"v\":1".to_owned();
-    for part in ["ints", "huffman", "packets", "snapshots"] {
+    for part in ["ints", "strings", "huffman", "packets", "snapshots"] {
         let lines: Vec<String> = vectors[part]
             .as_array()
             .unwrap()
@@ -427,6 +486,24 @@ fn the_vectors_are_those_of_the_wire_crate() {
     let text = fs::read_to_string(&path).unwrap();
     assert!(text == expected, "docs/vectors.json is not current");
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), vectors());
+}
+
+/// The wire crate notes each string that a receiver changes or refuses, and no other.
+#[test]
+fn the_notes_of_strings_say_what_receivers_keep() {
+    let vectors = strings();
+    let mut changed = 0;
+    for (vector, ty) in vectors.iter().flat_map(|vector| STRINGS.map(|ty| (vector, ty))) {
+        let has = |code: &str| vector[ty]["notes"].as_array().unwrap().contains(&json!(code));
+        let (written, kept) = (vector["hex"].as_str().unwrap(), vector[ty]["text"].as_str());
+        assert_eq!(kept.is_none(), has("unterminated-text"), "{ty}: {vector}");
+        let is_changed = kept.is_some_and(|kept| format!("{kept}00") != written);
+        assert_eq!(is_changed, has("text-cleaned"), "{ty}: {vector}");
+        let is_utf8 = String::from_utf8(bytes(&vector["hex"])).is_ok();
+        assert_eq!(!is_utf8, has("invalid-utf8"), "{ty}: {vector}");
+        changed += u32::from(is_changed);
+    }
+    assert!(changed > 10, "{changed}");
 }
 
 /// The kit reads the same values from the file.
