@@ -15,6 +15,9 @@ export const SCHEMA = 2;
 /** Maximum duration of a command that reads a recording, in milliseconds. */
 const PATIENCE = 120_000;
 
+/** Maximum duration of `--version`, in milliseconds. */
+const VERSION = 10_000;
+
 /** Maximum bytes of its output. */
 const MAX_OUTPUT = 1 << 30;
 
@@ -60,7 +63,10 @@ export function environment() {
 
 /** Throws `WrongVersion` if the program is too old, or is another program. */
 export function checkVersion(binary) {
-  const { status, stdout, error } = spawnSync(binary, ['--version'], { encoding: 'utf8', env: environment(), timeout: PATIENCE });
+  const { status, stdout, error } = spawnSync(binary, ['--version'], { encoding: 'utf8', env: environment(), timeout: VERSION, killSignal: 'SIGKILL' });
+  if (error && ['ETIMEDOUT', 'ENOBUFS'].includes(error.code)) {
+    throw new WrongVersion(`${binary} is not teetap: its --version does not end`);
+  }
   if (error) throw new MissingBinary(`cannot run ${binary}: ${error.message}`);
   const line = stdout.split('\n')[0];
   const found = /^teetap (\d+)\.(\d+)\.(\d+)/.exec(line);

@@ -1,5 +1,6 @@
 // A run of teetap in front of a server.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -307,9 +308,13 @@ export class Proxy {
   async #clean() {
     const child = this.#child;
     if (child && child.exitCode === null && child.signalCode === null && child.pid !== undefined) {
+      const exited = once(child, 'exit');
       child.kill('SIGKILL');
-      await this.#closed;
+      await exited;
     }
+    // A process that the program has left behind holds stdout: the `close` of the child would wait for it.
+    child?.stdin?.destroy();
+    child?.stdout?.destroy();
     if (this.#folder && this.#record === null && this.#start && this.#findings === null) {
       // The recording is removed, but not what it says.
       this.#findings = await this.#judged().catch(() => null);

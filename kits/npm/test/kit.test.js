@@ -228,6 +228,11 @@ describe('a wrong use', { timeout: PATIENCE }, () => {
     await assert.rejects(teetap.Proxy.start(NOBODY, { binary: script('echo hello') }), { name: 'WrongVersion', message: /is not teetap/ });
     const other = 'echo \'{"v":9,"event":"start"}\'; exec cat';
     await assert.rejects(teetap.Proxy.start(NOBODY, { binary: script(other) }), { name: 'WrongVersion', message: /writes version 9 of its JSON lines/ });
+    // A process of the script that outlives it, and holds its stdout.
+    const begin = Date.now();
+    const left = '[ "$1" = run ] || exit 1; echo \'{"v":9,"event":"start"}\'; sleep 20; true';
+    await assert.rejects(teetap.Proxy.start(NOBODY, { binary: script(left) }), { name: 'WrongVersion' });
+    assert.ok(Date.now() - begin < 15_000, 'the start waited for the process');
   });
 
   it('is named by commands and waits', async () => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,21 @@ def test_another_version(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(teetap.WrongVersion) as caught:
         teetap.Proxy(NOBODY, binary=script(tmp_path / "teetap", text)).start()
     assert sentence in str(caught.value)
+
+
+def test_a_program_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("teetap._proxy.START", 0.5)
+    monkeypatch.setattr("teetap._proxy.END", 0.5)
+    monkeypatch.setattr("teetap._binary.VERSION", 0.5)
+    begin = time.monotonic()
+    # The process `sleep` outlives the script, and holds its stdout.
+    for text in ("sleep 20; true", "exec 1>&-; sleep 20; true"):
+        with pytest.raises(teetap.StartError, match="teetap did not start within"):
+            teetap.Proxy(NOBODY, binary=script(tmp_path / "hangs", text)).start()
+    text = '[ "$1" = --version ] || exit 0; sleep 20; true'
+    with pytest.raises(teetap.WrongVersion, match="its --version did not end within"):
+        teetap.Proxy(NOBODY, binary=script(tmp_path / "version", text)).start()
+    assert time.monotonic() - begin < 15
 
 
 @pytest.mark.parametrize(

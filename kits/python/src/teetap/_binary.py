@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import selectors
 import shutil
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 from typing import Any, Optional, Sequence
 
@@ -21,6 +23,9 @@ SCHEMA = 2
 
 #: Maximum duration of a command that reads a recording, in seconds.
 PATIENCE = 120.0
+
+#: Maximum duration of ``--version``, in seconds.
+VERSION = 10.0
 
 
 def find(binary: Optional[os.PathLike[str] | str] = None) -> str:
@@ -51,15 +56,22 @@ def environment() -> dict[str, str]:
 def check_version(binary: str) -> None:
     """Raises :class:`WrongVersion` if the program is too old, or is another program."""
     try:
-        output = subprocess.run(
-            [binary, "--version"], capture_output=True, text=True, timeout=PATIENCE, env=environment(), stdin=subprocess.DEVNULL
+        process = subprocess.Popen(
+            [binary, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment()
         )
     except OSError as error:
         raise MissingBinary(f"cannot run {binary}: {error.strerror}") from error
-    line = (output.stdout.splitlines() or [""])[0]
+    deadline = time.monotonic() + VERSION
+    line = first_line(process, deadline)
+    try:
+        code = process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise WrongVersion(f"{binary} is not teetap: its --version did not end within {VERSION:.0f} s") from None
     words = line.split()
     oldest = ".".join(map(str, OLDEST))
-    if output.returncode != 0 or len(words) < 2 or words[0] != "teetap":
+    if code != 0 or len(words) < 2 or words[0] != "teetap":
         raise WrongVersion(f"{binary} is not teetap: its --version prints {line!r}")
     try:
         version = tuple(int(part) for part in words[1].split("-")[0].split("."))
@@ -67,6 +79,20 @@ def check_version(binary: str) -> None:
         version = ()
     if version < OLDEST:
         raise WrongVersion(f"{binary} is {line}; this package needs {oldest} or later")
+
+
+def first_line(process: subprocess.Popen[bytes], deadline: float) -> str:
+    """Returns the first line on stdout, as far as it is there before ``deadline``, and closes stdout."""
+    assert process.stdout is not None
+    text = b""
+    with process.stdout, selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while b"\n" not in text and len(text) < 4096 and selector.select(max(0.0, deadline - time.monotonic())):
+            more = os.read(process.stdout.fileno(), 4096)
+            if not more:
+                break
+            text += more
+    return (text.decode(errors="replace").splitlines() or [""])[0]
 
 
 def json_lines(binary: str, arguments: Sequence[str], path: Path) -> list[dict[str, Any]]:

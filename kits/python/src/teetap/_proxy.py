@@ -346,9 +346,14 @@ class Proxy:
             if version != _binary.SCHEMA:
                 raise WrongVersion(f"{self._binary} writes version {version} of its JSON lines; this package reads version {_binary.SCHEMA}")
             return
+        late = StartError(f"teetap did not start within {START:.0f} s")
         if not self._started.is_set():
-            raise StartError(f"teetap did not start within {START:.0f} s")
-        code = self._process.wait()
+            raise late
+        try:
+            # It has closed its output, but may run on.
+            code = self._process.wait(START)
+        except subprocess.TimeoutExpired:
+            raise late from None
         stderr.seek(0)
         why = _binary.sentence(stderr.read().decode(errors="replace"))
         if code not in (1, 3):
@@ -365,6 +370,8 @@ class Proxy:
             try:
                 line = json.loads(text)
             except ValueError:
+                continue
+            if not isinstance(line, dict):
                 continue
             event = line.get("event")
             if event == "start":
@@ -409,7 +416,9 @@ class Proxy:
                 process.wait()
             if self._reader is not None:
                 self._reader.join(END)
-            for pipe in (process.stdin, process.stdout):
+            # A process that the program has left behind holds stdout: closing it would wait for the reader.
+            is_read = self._reader is None or not self._reader.is_alive()
+            for pipe in (process.stdin, process.stdout if is_read else None):
                 if pipe is not None:
                     with contextlib.suppress(OSError):
                         pipe.close()
