@@ -27,6 +27,7 @@ mod ending;
 pub mod expect;
 pub mod explain;
 pub mod feed;
+mod field_order;
 pub mod fold;
 pub mod follow;
 mod form;

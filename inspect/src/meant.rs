@@ -12,7 +12,7 @@ use teetap_wire::{
     varint,
 };
 
-use crate::{Values, encoding::OtherEncoding, header_length::HeaderLength};
+use crate::{Values, encoding::OtherEncoding, field_order::FieldOrder, header_length::HeaderLength};
 
 /// Minimum number of bytes after the id by which a message is recognized from its fields.
 const ENOUGH: usize = 6;
@@ -148,6 +148,17 @@ impl Suspect<'_> {
         let bodies = [Some(body), body.strip_prefix(&[0, 0, 0])];
         let mut bodies = bodies.into_iter().flatten().filter(|_| is_right);
         bodies.find_map(|body| OtherEncoding::find(found.def, body, notes, self.to_ddnet))
+    }
+
+    /// Returns the order of the fields of the message, if it is not that of the games and everything fits. `notes` are the
+    /// notes on the message in the order of the games.
+    pub(crate) fn other_order(&self, notes: &[Note]) -> Option<FieldOrder> {
+        let found = self.registry.known_message(self.proto, self.dir, self.data)?;
+        let body = self.data.get(found.body..)?;
+        let is_odd = |note: &Note| is_about_form(note.code) || note.code == Code::InvalidUtf8;
+        let is_clear = notes.iter().any(is_odd) || has_text_as_number(found.def, body);
+        let is_right = found.def.way.allows(self.dir) && found.def.odd_vitality(self.vital).is_none();
+        (is_clear && is_right).then(|| FieldOrder::find(found.def, body, self.to_ddnet))?
     }
 
     /// Returns true if a client sends more bytes than the server reads, which is harmless by itself.

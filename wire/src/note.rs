@@ -235,6 +235,8 @@ codes! {
         "the bytes of another message than its id says: the receiver reads them as the message of the id, or ignores them"
     FieldsOfOtherVersion "fields-of-other-version" Error   Payload  [NeedsStream]
         "the fields of the other version: the receiver reads other values, or drops the message"
+    FieldsMisplaced     "fields-misplaced"     Error   Payload  [NeedsStream]
+        "a field left out or fields in another order: the receiver reads other values, or drops the message"
     OtherEncoding       "other-encoding"       Error   Payload  [NeedsStream]
         "ints or texts in another encoding: the receiver reads other values, or drops the message"
     WrongDirection      "wrong-direction"      Warning Message  [DropsMessage]

@@ -294,10 +294,12 @@ impl<'a> Build<'a> {
         let fields = || suspect.other_fields(notes).map(Fact::OtherFields);
         let id = || suspect.other_id(notes).map(Fact::OtherId);
         let encoding = || suspect.other_encoding(notes).map(Fact::OtherEncoding);
+        let order = || suspect.other_order(notes).map(Fact::FieldOrder);
         let found = fields()
             .map(|fact| (Code::FieldsOfOtherVersion, fact))
             .or_else(|| Some((Code::OtherEncoding, encoding()?)))
-            .or_else(|| Some((Code::WrongId, id()?)));
+            .or_else(|| Some((Code::WrongId, id()?)))
+            .or_else(|| Some((Code::FieldsMisplaced, order()?)));
         let Some((code, fact)) = found else { return };
         let at = message.ranges.at;
         message.notes.insert(0, Note { code, at, len: 1 });

@@ -26,6 +26,7 @@ use crate::{
     Values,
     encoding::OtherEncoding,
     meant::{OtherFields, OtherId, WrongSize},
+    field_order::FieldOrder,
 };
 
 /// A note with the received and expected values that led to it.
@@ -251,6 +252,8 @@ pub enum Fact {
     OtherFields(OtherFields),
     /// Ints or texts have another encoding than that of the games.
     OtherEncoding(OtherEncoding),
+    /// Fields are left out or in another order.
+    FieldOrder(FieldOrder),
     /// The acks or ticks of a series of inputs or snapshots are odd.
     Content(ContentFact),
     /// A message of a map transfer is wrong.
@@ -424,6 +427,7 @@ impl Fact {
             Self::WrongSize(wrong) => wrong.write(f),
             Self::OtherFields(other) => other.write(f),
             Self::OtherEncoding(other) => other.write(f),
+            Self::FieldOrder(order) => order.write(f),
             Self::Map(map) => map.write(f),
             Self::OutOfTurn(turn) => turn.write(f),
             Self::Handshake(mistake) => mistake.write(f),

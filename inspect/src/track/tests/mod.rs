@@ -53,6 +53,7 @@ const OF_STREAMS: &[Code] = &[
     Code::KeepaliveLate,
     Code::WrongId,
     Code::FieldsOfOtherVersion,
+    Code::FieldsMisplaced,
     Code::ChunkOfOtherVersion,
     Code::ChunkSizeWithHeader,
     Code::ChunkHeaderLength,
