@@ -1,9 +1,12 @@
 //! The values behind notes on the form of a datagram, its header and its chunks.
 
 use teetap_proxy::session::{Datagram, Origin};
-use teetap_wire::{ChunkHeader, Code, MAX_DATAGRAM, Note, Proto, counted};
+use teetap_wire::{ChunkHeader, Code, Control, MAX_DATAGRAM, Note, Proto, Token, counted};
 
 use crate::{Reading, Values, header_length::HeaderLength, meant::unannounced};
+
+/// The bits of the ack in the first byte of a datagram.
+const ACK_BITS: u8 = 3;
 
 /// Returns the values behind a note on the form of a datagram, such as `got 2 chunks, expected 1`; `None` for other
 /// notes.
@@ -13,6 +16,10 @@ pub(crate) fn form(reading: &Reading, datagram: &Datagram, note: &Note) -> Optio
         Code::TooShort => (bytes(size), format!("at least {}", header(datagram.proto))),
         Code::Oversized => (bytes(MAX_DATAGRAM + note.len), format!("at most {MAX_DATAGRAM}")),
         Code::PayloadOversized if note.at > 0 => (bytes(note.at + note.len), format!("at most {}", note.at)),
+        Code::BadHuffman if is_control_of_other_version(reading, datagram) => (
+            "a first byte of 10 before a plain control message".to_owned(),
+            "04: 10 is the compression flag in 0.7, and the control flag of 0.6".to_owned(),
+        ),
         Code::BadHuffman => (
             format!("{} with the compression flag", bytes(size)),
             "Huffman codes with an end mark".to_owned(),
@@ -110,6 +117,26 @@ fn foreign_bits(proto: Proto, first: u8, second: u8) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Returns true for a control packet of 0.7 with the control flag of 0.6: no chunks, the right token, and a control message
+/// behind it that is not compressed.
+fn is_control_of_other_version(reading: &Reading, datagram: &Datagram) -> bool {
+    let Some((&[first, _, num_chunks], rest)) = datagram.received().and_then(<[u8]>::split_first_chunk)
+    else {
+        return false;
+    };
+    let Some((token, payload)) = rest.split_first_chunk() else {
+        return false;
+    };
+    let is_flag = first & !ACK_BITS == Proto::V6.layout().control;
+    let is_token = reading.header.expected.token == Some(Token(*token));
+    let message = Control::parse(Proto::V7, payload);
+    let is_message = matches!(
+        message,
+        Some(Control::KeepAlive | Control::Close { .. } | Control::ConnectAccept { .. })
+    );
+    datagram.proto == Proto::V7 && is_flag && num_chunks == 0 && is_token && is_message
 }
 
 /// Returns the values for chunk headers in the form of the other version.

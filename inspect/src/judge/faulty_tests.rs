@@ -53,6 +53,7 @@ const EXPECTED: &[Row] = &[
     ("unknown flag", "unknown-flags", "got a first byte of 04|got a first byte of 40", "expected 0", "DDNet since 19.4 drops the datagram"),
     ("control with chunks", "control-with-chunks", "got 1 chunk", "expected 0", "DDNet since 19.4 drops it, others read chunks from it"),
     ("control compressed", "control-compressed", "got the compression flag", "expected none", "DDNet drops it"),
+    ("control with the flag of 0.6", "bad-huffman", "got a first byte of 10 before a plain control message", "expected 04: 10 is the compression flag in 0.7", "the receiver drops the datagram"),
     ("control without an id", "control-empty", "got no byte", "expected an id", "DDNet since 19.4 drops it, others may read a leftover byte"),
     ("unknown control message", "unknown-control", "got id 9", "expected 0 to ", "receivers ignore it"),
     ("neither chunks nor a request", "empty-without-resend", "got 0 chunks", "expected 1 or more", "DDNet since 19.4 drops it"),

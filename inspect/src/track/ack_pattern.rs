@@ -41,6 +41,8 @@ pub(super) struct AckPattern {
     odd: u32,
     /// Number of these that are one more than the highest number.
     next: u32,
+    /// Number of these that are the last number of their own sender.
+    own: u32,
     /// Number of these that are the low 8 bits of the highest number or of the one before it.
     eight_bits: u32,
     /// True once an ack went back.
@@ -53,6 +55,9 @@ pub(super) struct AckPattern {
 pub enum AckMistake {
     /// The number of the next chunk, in this many of so many datagrams.
     Next(u32, u32),
+    /// The last number of its own sender, in this many of so many datagrams. The last value is true if it is the number of
+    /// the next chunk of the other peer, too.
+    Own(u32, u32, bool),
     /// A count of datagrams or chunks.
     Counts {
         /// Amount by which the ack has grown.
@@ -74,12 +79,12 @@ impl AckPattern {
         self.is_reported || !is_odd && !is_from_start && self.odd == 0
     }
 
-    /// Records the ack of a datagram. `top` is the highest number of the other peer, `sent` what it has sent, and
+    /// Records the ack of a datagram. `own` is the last number of its sender, `None` if it has none. `top` is the highest number of the other peer, `sent` what it has sent, and
     /// `vital` its number of vital chunks. Returns the mistake, once, if the acks show it.
     pub(super) fn acked(
         &mut self,
         (ack, is_odd): (Seq, bool),
-        top: Seq,
+        (own, top): (Option<Seq>, Seq),
         sent: Amounts,
         vital: u64,
     ) -> Option<AckMistake> {
@@ -97,6 +102,7 @@ impl AckPattern {
         }
         let low = |seq: Seq| Seq::new(seq.get() % EIGHT_BITS);
         self.odd = self.odd.saturating_add(1);
+        self.own = self.own.saturating_add(u32::from(own == Some(ack)));
         self.next = self.next.saturating_add(u32::from(ack == top.next()));
         let is_low = top.get() >= EIGHT_BITS && (ack == low(top) || ack == low(top.prev()));
         self.eight_bits = self.eight_bits.saturating_add(u32::from(is_low));
@@ -121,6 +127,8 @@ impl AckPattern {
                 chunks,
                 vital,
             }
+        } else if self.own == self.odd && 2 * self.odd >= self.total {
+            AckMistake::Own(self.own, self.total, self.next == self.odd)
         } else if self.next == self.odd && 2 * self.odd >= self.total {
             AckMistake::Next(self.next, self.total)
         } else {
@@ -138,6 +146,17 @@ impl fmt::Display for AckMistake {
                 f,
                 "in {next} of {total} datagrams the ack is the number after the last one sent: it is the last number received, not the next"
             ),
+            Self::Own(own, total, is_next) => {
+                let next = if *is_next {
+                    ", and also the number after the last one of the other peer"
+                } else {
+                    ""
+                };
+                write!(
+                    f,
+                    "in {own} of {total} datagrams the ack is the last number of its own sender{next}: it is the last number received"
+                )
+            }
             Self::Counts {
                 growth,
                 datagrams,
@@ -158,6 +177,11 @@ mod tests {
 
     /// Returns the first mistake of a peer whose acks are `ack` of the highest number and of the number of chunks.
     fn found(ack: impl Fn(u16, u16) -> u16, vital_every: u16) -> Option<AckMistake> {
+        found_with(ack, vital_every, None)
+    }
+
+    /// Returns the first mistake like [`found`], of a peer whose last number is `own`.
+    fn found_with(ack: impl Fn(u16, u16) -> u16, vital_every: u16, own: Option<u16>) -> Option<AckMistake> {
         let mut pattern = AckPattern::default();
         (1..400).find_map(|count: u16| {
             let top = count / vital_every;
@@ -167,7 +191,8 @@ mod tests {
                 chunks: amount,
             };
             let got = Seq::new(ack(top, count));
-            pattern.acked((got, got != Seq::new(top)), Seq::new(top), sent, top.into())
+            let numbers = (own.map(Seq::new), Seq::new(top));
+            pattern.acked((got, got != Seq::new(top)), numbers, sent, top.into())
         })
     }
 
@@ -185,6 +210,15 @@ mod tests {
                 vital: 1,
             })
         );
+        assert_eq!(
+            found_with(|_, _| 77, 10, Some(77)),
+            Some(AckMistake::Own(5, 5, false))
+        );
+        assert_eq!(
+            found_with(|_, _| 1, 500, Some(1)),
+            Some(AckMistake::Own(5, 5, true))
+        );
+        assert_eq!(found_with(|top, _| top, 10, Some(77)), None);
         assert_eq!(found(|top, _| top + 20, 10), None);
         assert_eq!(found(|_, count| count * 7, 10), None);
     }

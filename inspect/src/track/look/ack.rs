@@ -62,7 +62,9 @@ impl Stream {
         }
         let top = other.acks.top.unwrap_or(Seq::ZERO);
         let ack = (header.ack, note.is_some());
-        let mistake = own.pattern.acked(ack, top, other.sent, other.numbers.count());
+        let here = seen.packet.chunks().filter_map(|chunk| chunk.header.vital).last();
+        let numbers = (here.or(own.numbers.last()).filter(|seq| *seq != Seq::ZERO), top);
+        let mistake = own.pattern.acked(ack, numbers, other.sent, other.numbers.count());
         if let Some((note, mistake)) = note.zip(mistake).filter(|_| notes) {
             found.details.push(Detail {
                 code: note.code,

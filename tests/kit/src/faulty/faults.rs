@@ -216,6 +216,17 @@ pub const FAULTS: &[Fault] = &[
         Act::Add(|peer| vec![control_packet(peer, 0, &[0], Packing::Always(Ending::Padded))]),
     ),
     fault(
+        "control with the flag of 0.6",
+        SEVEN,
+        Act::Add(|peer| {
+            let mut bytes = control_packet(peer, 0, &[0], Packing::Clear);
+            if let Some(first) = bytes.first_mut() {
+                *first = *first & !0x04 | 0x10;
+            }
+            vec![bytes]
+        }),
+    ),
+    fault(
         "control without an id",
         ALL,
         Act::Add(|peer| vec![control_packet(peer, 0, &[], Packing::Clear)]),
