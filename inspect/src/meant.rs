@@ -476,8 +476,12 @@ pub(crate) fn second_message(proto: Proto, dir: Dir, surplus: &[u8]) -> Option<&
     let registry = Registry::builtin();
     let mut decoded = Decoded::new();
     let def = decoded.message(registry, proto, dir, surplus)?;
-    let is_whole = decoded.notes().is_empty() && def.way.allows(dir) && surplus.len() > ENOUGH;
-    is_whole.then_some(&*def.name)
+    let is_whole = decoded.notes().is_empty() && def.way.allows(dir);
+    // The ids of the messages of the game that a client sends are large, unlike the fields that releases have appended.
+    let is_of_game = dir == Dir::C2s && def.class == Class::Game && !def.fields.is_empty();
+    let is_clear =
+        surplus.len() > ENOUGH || is_of_game && matches!(def.id, Id::Number(_)) && surplus.len() > 1;
+    (is_whole && is_clear).then_some(&*def.name)
 }
 
 /// A known message with a UUID that its receiver does not know.

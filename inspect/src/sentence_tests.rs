@@ -123,6 +123,21 @@ fn a_second_message_and_a_uuid_of_text_are_recognized() {
              expected a chunk for each message"
         ]
     );
+    // Short messages of a client, `cl_say` with the 0.7 `cl_emoticon`; and a byte that is none.
+    for (surplus, expected) in [
+        (
+            &b"\x3c\x02"[..],
+            "; got a second message, cl_emoticon, expected a chunk for each message",
+        ),
+        (b"\x01\x02", ""),
+    ] {
+        let both = [b"\x30\x01\x40hello\0", surplus].concat();
+        let text =
+            format!("· surplus-bytes: bytes after the last known field: receivers ignore them{expected}");
+        shown.sentences.restart();
+        assert_eq!(shown.chunk(1, Dir::C2s, &both), [text]);
+    }
+    shown.sentences.restart();
     for (uuid, expected) in [
         (
             &b"what-is@ddnet.tw"[..],
