@@ -286,6 +286,12 @@ impl<'a> Noted<'a> {
                 let got = format_args!("part {part} of {parts}, counted from 0");
                 is_number.then(|| Values::new(got, Some(format_args!("0 to {}", parts - 1))))?
             }
+            (Code::SnapUndeclared, _) => {
+                let ([kind, _], _) = ints(marked)?;
+                let got = format_args!("type {kind}, which no item of type 0 declares");
+                let expected = format_args!("an item of type 0 with the id {kind} and the UUID of the type");
+                Values::new(got, Some(expected))
+            }
             (Code::SnapNotThere, Some(([key], _))) => {
                 let got = format!("the deletion of {}", item(key >> 16, key & 0xffff)?);
                 Values::new(got, Some("an item of the snapshot before"))
