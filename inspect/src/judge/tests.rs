@@ -788,3 +788,15 @@ fn a_server_that_has_shown_nothing_has_no_release() {
         assert_eq!(program.as_deref(), expected, "{found}");
     }
 }
+
+/// An item of an extended type is named with the item that would declare the type.
+#[test]
+fn an_undeclared_type_is_named_with_the_missing_item() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/captures/sixup-session.pcap");
+    let list = of_capture(&path).list;
+    let found = list.iter().find(|one| one.topic.name() == "snap-undeclared");
+    let expected = "got type 32765, which no item of type 0 declares, \
+                    expected an item of type 0 with the id 32765 and the UUID of the type";
+    let sentence = found.map(Finding::sentence).unwrap_or_default();
+    assert!(sentence.contains(expected), "{sentence}");
+}
