@@ -9,7 +9,7 @@ use std::{fmt, sync::Arc};
 use teetap_proxy::session::{Event, Time};
 
 use crate::{
-    Ending, Reading,
+    Ending, Reading, Values,
     joins::Join,
     subscribers::Selected,
     track::{OpenAtEnd, Unanswered},
@@ -41,6 +41,8 @@ pub struct DecodedEvent {
     pub(crate) open_at_end: Option<Box<OpenAtEnd>>,
     /// What the peers of a session that ends with the event have never answered.
     pub(crate) unanswered: Vec<Unanswered>,
+    /// How the map that the client refuses with the event differs from the standard map of its name.
+    pub(crate) other_map: Option<Values>,
 }
 
 impl fmt::Debug for DecodedEvent {

@@ -11,7 +11,7 @@ use super::Decoder;
 use crate::{
     DecodedEvent, Reading,
     joins::Join,
-    track::{OpenAtEnd, Unanswered},
+    track::{OpenAtEnd, REFUSED, Unanswered},
 };
 
 impl Decoder {
@@ -22,6 +22,7 @@ impl Decoder {
         let (before, saves) = (self.matches(), self.select.saves);
         let began = self.began(event.session);
         let (mut player, mut open_at_end, mut unanswered) = (None, None, Vec::new());
+        let mut other_map = None;
         let reading = match &event.what {
             EventKind::Session(change) => {
                 if let Some(session) = event.session {
@@ -29,6 +30,8 @@ impl Decoder {
                     if matches!(change.state, State::Closing | State::Closed) {
                         open_at_end = self.open_at_end(session, event.at).map(Box::new);
                         unanswered = self.unanswered(session, event.at);
+                        let is_refused = change.reason.as_deref() == Some(REFUSED.as_bytes());
+                        other_map = is_refused.then(|| self.streams().other_map(session)).flatten();
                     }
                     self.on_session(event.at, session, change);
                 }
@@ -77,6 +80,7 @@ impl Decoder {
             joined: self.joins.take_ended(),
             open_at_end,
             unanswered,
+            other_map,
         }
     }
 

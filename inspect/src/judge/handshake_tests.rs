@@ -160,3 +160,64 @@ fn a_late_reply_in_a_flood_of_requests_is_no_mistake() {
     packets.push((false, control::token_reply(Variant::V7, token(0), SERVER)));
     assert_eq!(found(&packets), None);
 }
+
+/// A client of 0.6 compares the map with the standard map of its name.
+#[test]
+fn a_refused_standard_map_is_the_fault_of_the_server() {
+    let [client, server] = [50123, 8303].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+    let data = |ack: u8, seq: u8, message: &[u8]| {
+        let size = u8::try_from(message.len()).unwrap();
+        [&[0, ack, 1, 0x40 | size >> 4, size & 15, seq], message].concat()
+    };
+    for (name, by) in [
+        (&b"\x05dm1\0"[..], Culprit::Server),
+        (b"\x05dm11\0", Culprit::Client),
+    ] {
+        let packets = [
+            (true, control::connect(Variant::V6, CLIENT, SERVER)),
+            (false, control::connect_accept(Variant::V6, CLIENT, SERVER)),
+            (true, data(0, 1, b"\x030.6 626fce9a778df4d4\0\0")),
+            (
+                false,
+                data(1, 1, &[name, b"\xae\xe7\xaa\x97\x0d\xad\x5a"].concat()),
+            ),
+            (true, b"\x10\x01\0\x04invalid standard map\0".to_vec()),
+        ];
+        let packets: Vec<Packet> = (0..)
+            .zip(packets)
+            .map(|(at, (is_client, payload)): (u64, _)| {
+                let (from, to) = if is_client {
+                    (client, server)
+                } else {
+                    (server, client)
+                };
+                let time = at * 20_000;
+                Packet {
+                    time,
+                    from,
+                    to,
+                    payload,
+                }
+            })
+            .collect();
+        let mut playback = Playback::pcap(Cursor::new(faulty::pcap(&packets))).unwrap();
+        let mut decoder = Decoder::new(Registry::builtin());
+        let mut judge = Judge::new(Secrets::Hide, decoder.stated().clone());
+        while let Some(item) = playback.read().unwrap() {
+            tests::take(&mut judge, &mut decoder, item);
+        }
+        judge.finish(&mut decoder);
+        let list = judge.findings().list;
+        let sentences: Vec<_> = list.iter().map(ToString::to_string).collect();
+        let join = list
+            .iter()
+            .find(|one| one.topic.name() == "never-entered")
+            .unwrap();
+        assert_eq!(join.by, by, "{sentences:#?}");
+        let is_named = join.sentence().contains("got dm1 with the crc ")
+            && join
+                .sentence()
+                .contains("expected the crc f2159e6e and 5805 bytes");
+        assert_eq!(is_named, by == Culprit::Server, "{sentences:#?}");
+    }
+}

@@ -155,7 +155,7 @@ impl Judge {
         }
         for join in decoder.finish(self.last) {
             watch(Watched::Joined(&join));
-            self.joined(&join);
+            self.joined(&join, None);
         }
         self.never_closed(decoder);
     }
@@ -165,7 +165,7 @@ impl Judge {
         let event = &decoded.event;
         self.last = self.last.max(event.at);
         if let Some(join) = &decoded.joined {
-            self.joined(join);
+            self.joined(join, decoded.other_map.as_ref());
         }
         match (&event.what, &decoded.reading) {
             (EventKind::Datagram(datagram), Some(reading)) => self.datagram(&Seen {

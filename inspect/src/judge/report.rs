@@ -72,7 +72,7 @@ impl Judge {
         }
     }
 
-    pub(super) fn joined(&mut self, join: &Join) {
+    pub(super) fn joined(&mut self, join: &Join, other_map: Option<&Values>) {
         if join.outcome == JoinOutcome::Entered {
             self.mended(join);
         }
@@ -98,7 +98,13 @@ impl Judge {
             // If the receiver ignores the message, its sender is at fault even if nothing was acked.
             let acked = join.acked.filter(|_| join.misstep.is_none());
             let awaited = join.awaited.map(|(_, side)| cause(side, acked));
-            let awaited = blamed.or(awaited);
+            let is_of_map = other_map.is_some();
+            let silent = join.awaited.map(|(_, side)| side);
+            let silent = silent.filter(|side| self.is_silent(join.session, *side));
+            let awaited = match is_of_map {
+                true => Some(Side::Server),
+                false => blamed.or(awaited),
+            };
             // A full server is no fault of a peer. A peer that has received nothing does not answer.
             let is_full = matches!(
                 rejection,
@@ -113,7 +119,11 @@ impl Judge {
                 && join.cause.is_none()
                 && !awaited.is_some_and(|by| self.entries.has_fault(Some(join.session), by.into()));
             let is_unproven = is_unheard || is_unproven;
-            let cause = match is_full || is_unproven && blamed.is_none() && join.misstep.is_none() {
+            if let Some(silent) = silent {
+                self.forgive(join.session, silent.other());
+            }
+            let is_blamed = blamed.is_some() || is_of_map;
+            let cause = match is_full || is_unproven && !is_blamed && join.misstep.is_none() {
                 true => Some(Culprit::Nobody),
                 false => awaited.map(Culprit::from),
             };
@@ -127,7 +137,7 @@ impl Judge {
                 Some(code) => PossibleCause::Only(Topic::Note(code)),
                 None => PossibleCause::Any,
             };
-            self.joins(found, cause, led_by);
+            self.joins(found, cause, other_map.cloned(), led_by);
         }
     }
 
@@ -142,12 +152,37 @@ impl Judge {
                 entry.role = Some(Role::Network);
             } else if join.is_resent {
                 entry.by = Culprit::Nobody;
+            } else {
+                // The peer was only slow.
+                entry.severity = Some(Severity::Info);
             }
         }
     }
 
+    /// Returns true if a peer has fallen silent, and has not sent again.
+    fn is_silent(&mut self, session: SessionId, side: Side) -> bool {
+        let silent = Topic::FindingCode(FindingCode::PeerSilent);
+        let known = self.entries.known(Some(session), silent, side.into());
+        known.is_some_and(|entry| entry.severity != Some(Severity::Info))
+    }
+
+    /// Blames no peer for a stall that was attributed to `side`, because the other peer has fallen silent: it may have
+    /// ended, or the network has.
+    fn forgive(&mut self, session: SessionId, side: Side) {
+        let stalled = Topic::FindingCode(FindingCode::LoginStalled);
+        if let Some(entry) = self.entries.known(Some(session), stalled, side.into()) {
+            entry.by = Culprit::Nobody;
+        }
+    }
+
     /// Records a stalled or unfinished join. `cause` is the side that blocks it, unless the proxy held a message back.
-    fn joins(&mut self, found: joins::Finding, cause: Option<Culprit>, led_by: PossibleCause) {
+    fn joins(
+        &mut self,
+        found: joins::Finding,
+        cause: Option<Culprit>,
+        detail: Option<Values>,
+        led_by: PossibleCause,
+    ) {
         let Some(finding_code) = FindingCode::named(found.code) else {
             return;
         };
@@ -163,7 +198,7 @@ impl Judge {
             by,
             severity: Some(found.severity),
             text: Cow::Owned(found.sentence),
-            detail: None,
+            detail,
             place: Occurrence::at(found.at),
         });
         if let Some(entry) = self.entries.known(session, topic, by) {
@@ -207,7 +242,7 @@ impl Judge {
                 true => Culprit::Server,
                 false => Culprit::from(cause(*from, acked)),
             };
-            self.joins(found, Some(by), led_by);
+            self.joins(found, Some(by), None, led_by);
         }
     }
 

@@ -6,9 +6,14 @@ use teetap_kit::{
     faulty::{Act, Fault, Habit, SECOND, Setting, Step},
     link::Conditions,
 };
-use teetap_wire::Severity;
+use teetap_proxy::session::{Event, EventKind, Notice, SessionId, Time};
+use teetap_wire::{Severity, Side, def::Registry, receiver::JoinKind};
 
-use super::{Culprit, Finding, Role, faulty_tests::findings};
+use super::{Culprit, Finding, Judge, Role, faulty_tests::findings};
+use crate::{
+    Decoder,
+    joins::{Ended, Join, JoinOutcome},
+};
 
 const ALL: &[Variant] = &[Variant::V6, Variant::V65, Variant::Ddnet, Variant::V7];
 
@@ -176,4 +181,69 @@ fn a_reason_of_a_close_that_may_be_true_is_not_doubted() {
             .collect();
         assert_eq!(ends, [(Culprit::Nobody, Role::Consequence)], "{variant:?}");
     }
+}
+
+/// Returns the side and the severity of a stall of a join, which waits for the server.
+fn stall(is_silent: bool, join: &Join) -> (Culprit, Severity) {
+    let mut judge = Judge::default();
+    let mut decoder = Decoder::new(Registry::builtin());
+    let stalled = Notice::LoginStalled {
+        after: Some("ready".into()),
+        acked: join.acked,
+        from: Side::Server,
+        waits_for: "con_ready".into(),
+        why: None,
+        in_vain: false,
+        kept: false,
+    };
+    let silent = Notice::PeerSilent {
+        side: Side::Server,
+        time: std::time::Duration::from_secs(4),
+        unacked: None,
+    };
+    for notice in std::iter::once(stalled).chain(is_silent.then_some(silent)) {
+        judge.event(&decoder.decode(Event {
+            at: Time(1_000_000),
+            session: Some(join.session),
+            what: EventKind::Notice(notice),
+        }));
+    }
+    judge.joined(join, None);
+    let list = judge.findings().list;
+    let found = list
+        .iter()
+        .find(|one| one.topic.name() == "login-stalled")
+        .unwrap();
+    (found.by, found.severity)
+}
+
+/// A stall of a join that went on is no fault, nor is a stall that the silence of the other peer explains.
+#[test]
+fn a_slow_or_silent_server_blames_no_client_for_a_stall() {
+    let join = |outcome, acked| Join {
+        session: SessionId(1),
+        kind: JoinKind::Plain,
+        begin: Time::ZERO,
+        end: Time(9_000_000),
+        outcome,
+        steps: Vec::new(),
+        stalls: 1,
+        is_by_loss: false,
+        is_resent: false,
+        ended: Ended::Open,
+        after: Some("ready"),
+        acked: Some(acked),
+        awaited: Some(("con_ready", Side::Server)),
+        misstep: None,
+        kept: false,
+        note: None,
+        cause: None,
+        parts: None,
+        blamed: None,
+    };
+    let entered = join(JoinOutcome::Entered, true);
+    assert_eq!(stall(false, &entered), (Culprit::Server, Severity::Info));
+    let failed = join(JoinOutcome::NeverEntered, false);
+    assert_eq!(stall(true, &failed), (Culprit::Nobody, Severity::Warning));
+    assert_eq!(stall(false, &failed), (Culprit::Client, Severity::Warning));
 }

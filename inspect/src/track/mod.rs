@@ -86,7 +86,7 @@ use teetap_proxy::session::{Connless, Datagram, SessionChange, SessionId, State,
 use teetap_rules::context::{SESSIONS, Table};
 use teetap_wire::{Code, Dir, Note, Notes, Packet, PerDir, Seq, Token};
 
-use crate::stated::Stated;
+use crate::{Values, stated::Stated};
 
 pub(crate) use at_end::OpenAtEnd;
 pub(crate) use chunk::{ChunkOrder, DecidedChunk};
@@ -95,6 +95,7 @@ pub use detail::{Consequence, Detail, Fact, ForeignPart};
 pub use expected::Expected;
 pub use handshake::HandshakeMistake;
 pub use inflate::NotInflating;
+pub(crate) use map::REFUSED;
 pub use map::{DetailsDiffer, MapFact};
 pub use out_of_turn::OutOfTurn;
 pub use own::{Repeated, Unrepeated};
@@ -398,6 +399,11 @@ impl Streams {
             fact: Fact::InfoToken { got: token, expected },
             consequence: None,
         })
+    }
+
+    /// Returns how the map of a session differs from the standard map of its name; `None` if it does not.
+    pub(crate) fn other_map(&self, session: SessionId) -> Option<Values> {
+        self.sessions.get(session.0)?.maps.other_file.clone()
     }
 
     /// Records that datagrams of any session may have been lost before they were read.

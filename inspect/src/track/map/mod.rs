@@ -13,12 +13,14 @@
 //! | `message.rs` | the messages of a map transfer |
 //! | `served.rs` | the parts that the server sends |
 //! | `asked.rs` | the parts that the client requests |
+//! | `standard.rs` | the standard maps of 0.6 |
 //! | `fact.rs` | the received and expected values |
 
 mod asked;
 mod fact;
 mod message;
 mod served;
+mod standard;
 
 use teetap_proxy::session::{Action, Origin};
 use teetap_wire::{Dir, PerDir, Seq, def::Found};
@@ -27,7 +29,9 @@ use super::{
     Fact, NoteSink, Seen, Stream,
     chunk::{DecidedChunk, of_chunk},
 };
+use crate::Values;
 pub use fact::{DetailsDiffer, MapFact};
+pub(crate) use standard::REFUSED;
 
 use asked::Asked;
 use message::{Announced, Batch, Message};
@@ -47,6 +51,8 @@ pub(super) struct Maps {
     details: Option<Details>,
     /// The last announced map; `None` if there is none, or if a message about it is unknown.
     transfer: Option<Box<Transfer>>,
+    /// How the last announced map differs from the standard map of its name; `None` if it does not.
+    pub(super) other_file: Option<Values>,
     /// True once a map was announced, or if an earlier announcement may be missing.
     is_later: bool,
 }
@@ -149,7 +155,10 @@ impl Maps {
                 });
                 None
             }
-            Message::Change(map) => self.announced(map, is_from_start),
+            Message::Change(map) => {
+                self.other_file = standard::other_file(seen.datagram.proto, &map);
+                self.announced(map, is_from_start)
+            }
             Message::Part(part) => {
                 let transfer = self.transfer.as_mut()?;
                 let (asked, before) = (&transfer.asked, &transfer.before);
