@@ -25,8 +25,8 @@ use super::{
 use crate::{
     Values,
     encoding::OtherEncoding,
-    meant::{OtherFields, OtherId, WrongSize},
     field_order::FieldOrder,
+    meant::{OtherFields, OtherId, WrongSize},
 };
 
 /// A note with the received and expected values that led to it.
