@@ -294,5 +294,4 @@ fn a_stated_length_is_compared_with_the_bytes_that_follow_it() {
     let expected = "missing-field: the message ends before this field: most receivers drop it; \
                     got part_size 4 before 3 bytes of data, expected part_size 3, or more bytes of data";
     assert!(rows.iter().any(|row| row.contains(expected)), "{rows:#?}");
-    assert!(rows.iter().all(|row| !row.contains("snap-ignored")), "{rows:#?}");
 }

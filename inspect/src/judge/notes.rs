@@ -102,6 +102,11 @@ impl Judge {
             // The bytes are chunks that the header does not announce.
             return;
         }
+        let mut of_message = message.into_iter().flat_map(|message| &message.notes);
+        if note.code == Code::SnapIgnored && of_message.any(|other| other.code == Code::MissingField) {
+            // The data is shorter than its stated length, which has a note of its own.
+            return;
+        }
         let topic = Topic::Note(note.code);
         let sender = Culprit::from(datagram.dir.sender());
         if by == Culprit::Proxy

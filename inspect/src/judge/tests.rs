@@ -800,3 +800,17 @@ fn an_undeclared_type_is_named_with_the_missing_item() {
     let sentence = found.map(Finding::sentence).unwrap_or_default();
     assert!(sentence.contains(expected), "{sentence}");
 }
+
+/// A snapshot whose data is too short has no wrong part number.
+#[test]
+fn a_snapshot_with_too_little_data_has_one_finding() {
+    let mut run = Run::new();
+    let data = b"\x11\xa4\x32\xa5\x32\x05\x04abc";
+    let bytes = crate::testing::chunks(0, false, &[(None, data)]);
+    run.datagram(10, Dir::S2c, &bytes, &[]);
+    let codes = run.codes();
+    assert!(
+        codes.contains(&"missing-field") && !codes.contains(&"snap-ignored"),
+        "{codes:?}"
+    );
+}

@@ -28,7 +28,7 @@ impl Store<'_> {
             return None;
         };
         if usize::try_from(head.size) != Ok(bytes.len()) || bytes.len() > PART {
-            // The message has a note about its size or its end.
+            self.note(Code::SnapIgnored, head.places.data);
             return None;
         }
         let late = self.lateness(&head);
