@@ -6,11 +6,14 @@ use teetap_wire::Dir;
 use winnow::combinator::opt;
 use winnow::error::ErrMode;
 use winnow::prelude::*;
+use winnow::token::one_of;
 
 use super::advice;
 use super::ast::{Expr, Kind, Name, Path};
 use super::error::wanted;
-use super::lex::{Failure, Input, Parsed, at_text, blank, cut, here, keyword, plain, rest, word};
+use super::lex::{
+    self, Failure, Input, Parsed, at_text, blank, cut, here, keyword, plain, rest, word, word_char,
+};
 use super::operand::close;
 use super::parse::{MAX_LENGTH, expression, path};
 use crate::diagnostic::{Code, Diagnostic};
@@ -189,12 +192,21 @@ pub(super) fn message(i: &mut Input<'_>) -> Parsed<Made> {
 
 fn field(i: &mut Input<'_>) -> Parsed<(Name, Expr)> {
     let error = wanted(i, "the name of a field, as in `{message: \"text\"}`");
-    let Some((text, span)) = opt(word).parse_next(i)? else {
+    let name = opt(word)
+        .parse_next(i)?
+        .map(|(name, span)| (name.to_owned(), span));
+    // JSON has the names of fields in quotes.
+    let name = match name {
+        None if at_text(i) => {
+            Some(lex::text(i)?).filter(|(name, _)| !name.is_empty() && name.chars().all(word_char))
+        }
+        name => name,
+    };
+    let Some((text, span)) = name else {
         return cut(error.help("write the name of each field before its value, as in `{message: \"hi\"}`"));
     };
-    let text = text.to_owned();
     blank(i)?;
-    if opt(':').parse_next(i)?.is_none() {
+    if opt(one_of([':', '='])).parse_next(i)?.is_none() {
         let value = rest(i).trim_start_matches(['=', ' ']);
         let value = value
             .get(..value.find([',', '}']).unwrap_or(value.len()))

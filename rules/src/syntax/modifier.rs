@@ -5,14 +5,15 @@
 use std::fmt;
 use std::time::Duration;
 
-use winnow::combinator::opt;
+use winnow::ascii::digit1;
+use winnow::combinator::{alt, opt};
 use winnow::prelude::*;
 
 use super::advice;
 use super::argument::{Shown, duration, measured, opt_number, opt_share};
 use super::ast::{Expr, Kind};
 use super::error::wanted;
-use super::lex::{Input, Parsed, blank, cut, here, keyword, word};
+use super::lex::{Input, Parsed, backtrack, blank, cut, here, keyword, rest, word, word_char};
 use super::number::{Number, Quantity};
 use super::parse::expression;
 use super::pipeline::RuleStep;
@@ -219,11 +220,25 @@ fn every(i: &mut Input<'_>) -> Parsed<Every> {
         "minute" => "write `every 1min`",
         _ => "write `every 3` for each third match, or `every 5s`",
     };
+    if let Some(count) = opt(ordinal).parse_next(i)? {
+        return Ok(Every::Matches(count));
+    }
     let (number, span) = some_number(i, what, help)?;
     if number.quantity() == Quantity::Plain {
         counted(number, span, u32::MAX).map(Every::Matches)
     } else {
         positive_time(number, span).map(Every::Time)
+    }
+}
+
+/// Parses the digits of `every 10th`. Backtracks for other numbers.
+fn ordinal(i: &mut Input<'_>) -> Parsed<u32> {
+    blank(i)?;
+    let (digits, _): (&str, &str) = (digit1, alt(("st", "nd", "rd", "th"))).parse_next(i)?;
+    let is_end = !rest(i).starts_with(word_char);
+    match digits.parse() {
+        Ok(count @ 1..) if is_end && !digits.starts_with('0') => Ok(count),
+        _ => backtrack(),
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) fn variable(i: &mut Input<'_>) -> Parsed<Expr> {
     let start = here(i);
     '$'.void().parse_next(i)?;
     let Some((text, span)) = opt(lex::word).parse_next(i)? else {
-        return cut(wanted(i, "the name of a variable"));
+        return cut(wanted(i, "the name of a variable")
+            .help("write the name of a variable that a rule sets, as in `var $joined = t when enter_game`"));
     };
     let span = Span::new(start, span.end);
     let text = text.to_owned();
