@@ -6,11 +6,12 @@ use teetap_wire::def::{Class, Datum, Def, Registry};
 use teetap_wire::{Dir, Proto};
 
 use crate::check::{ResolvedAction, Variables};
+use crate::corrected::corrected;
 use crate::diagnostic::{Code, Diagnostic, Severity, finish};
 use crate::eval::{Cond, DefKey, Facts, Identity, Memory, Number, Program, Reach, Subject, Text, Value};
 use crate::proto_dirs::proto_dirs;
 use crate::span::Span;
-use crate::syntax::{Action, Expr, Kind, Path, parse};
+use crate::syntax::{Action, Expr, Kind, Path, idiom, parse};
 
 /// A checked expression.
 ///
@@ -30,7 +31,17 @@ impl Filter {
     /// # Errors
     /// Returns all errors in the order of the text.
     pub fn parse(text: &str, registry: &Registry) -> Result<(Self, Vec<Diagnostic>), Vec<Diagnostic>> {
-        Self::check(parse(text).map_err(|error| vec![error])?, registry)
+        let read = |text: &str| Self::check(parse(text).map_err(|error| vec![error])?, registry);
+        read(text).map_err(|errors| {
+            let check = |text: &str| read(text).err().unwrap_or_default();
+            let place = Span::new(0, text.len());
+            let mut errors = errors.into_iter();
+            // A correction of the first error is one of the whole text.
+            let first = errors
+                .next()
+                .map(|first| corrected(text, place, first, idiom::filters(text), &check));
+            first.into_iter().chain(errors).collect()
+        })
     }
 
     /// Checks a parsed expression, like [`Self::parse`].

@@ -14,6 +14,7 @@
 //! | [`impair`] | link impairment of whole datagrams, such as delay, loss and rate |
 //! | [`program`] | rules: conditions on messages, and actions |
 //! | [`diagnostic`] | errors, warnings and notes about a text |
+//! | `corrected` | help that is checked before it is shown |
 //! | `synonym` | words of other tools, with what to type for them |
 //! | [`wrap`] | text for people in lines of a given width |
 
@@ -29,6 +30,7 @@ pub mod syntax;
 pub mod wrap;
 
 mod check;
+mod corrected;
 mod dice;
 mod draft;
 mod filter;

@@ -54,7 +54,14 @@ impl Checker<'_> {
                 let what = "every text contains the empty text";
                 self.report_error(Diagnostic::new(Code::Impossible, expr.span, what))
             }
-            Kind::Text(text) => Cond::Search(TextTest::contains(text.as_bytes())),
+            Kind::Text(text) => {
+                if text.contains('_') && self.is_name(text) {
+                    let what = format!("`\"{text}\"` searches the texts of all messages");
+                    let help = format!("the message is `{text}`, without quotes");
+                    self.report(Diagnostic::new(Code::OneOfSeveral, expr.span, what).help(help));
+                }
+                Cond::Search(TextTest::contains(text.as_bytes()))
+            }
             Kind::Regex(pattern) => match self.regex(pattern, expr.span) {
                 Some(test) => Cond::Search(test),
                 None => Cond::Unknown,

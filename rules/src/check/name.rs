@@ -230,6 +230,7 @@ impl<'r> Checker<'r> {
                 .filter(|code| is_lint(code))
                 .map(|code| format!("write `lint.{code}`"));
             let help = lint
+                .or_else(|| self.last_part(path))
                 .or_else(|| synonym::help(Place::Head, text))
                 .unwrap_or_else(|| format!("write `{text}` alone, without a dot"));
             return Diagnostic::new(Code::NotHere, span, format!("`{text}` is not a message")).help(help);
@@ -249,8 +250,10 @@ impl<'r> Checker<'r> {
         let words = words.filter(|word| whole && !(self.is_rule && is_for_filters(word)));
         let field = format!("write `.{text}` for the field of any message");
         let is_field = whole && self.defs.iter().any(|(_, def)| def.path(text).is_ok());
-        let field = is_field.then_some(field);
-        let meant = suggest(text, words.chain(messages));
+        let field = is_field
+            .then_some(field)
+            .or_else(|| self.field_of_item(text).filter(|_| whole));
+        let meant = suggest(text, words.chain(messages)).filter(|_| text.len() > 2);
         match (meant, field, self.similar_names(text)) {
             (Some(_), _, _) => diagnostic.meant(meant),
             (None, Some(field), Some(names)) => diagnostic.help(format!("{field}; {names}")),
@@ -263,6 +266,9 @@ impl<'r> Checker<'r> {
         let whole = path.segments.len() == 1;
         if is_lint(text) {
             return Some(format!("write `lint.{}`", text.to_ascii_lowercase()));
+        }
+        if !whole && let Some(help) = self.last_part(path) {
+            return Some(help);
         }
         let place = if whole { Place::Condition } else { Place::Head };
         let head =
@@ -295,6 +301,50 @@ impl<'r> Checker<'r> {
             });
         }
         None
+    }
+
+    /// Returns what to type for a path of another program by its last part, such as `vital` for `tw.chunk.vital`.
+    fn last_part(&self, path: &Path) -> Option<String> {
+        const HEADS: [&str; 9] = [
+            "frame",
+            "udp",
+            "ip",
+            "tcp",
+            "eth",
+            "tw",
+            "teeworlds",
+            "ddnet",
+            "data",
+        ];
+        let [first, .., last] = &*path.segments else {
+            return None;
+        };
+        let text = &*last.name.text;
+        let is_foreign = HEADS.contains(&&*first.name.text);
+        let is_word = atom(text).is_some() && !is_for_filters(text);
+        match text {
+            _ if !is_foreign => None,
+            "number" | "no" | "nr" if first.name.text == "frame" => Some("write `frame`".to_owned()),
+            _ if is_word || self.is_name(text) => Some(format!("write `{text}`")),
+            _ => synonym::help(Place::Condition, text)
+                .filter(|_| !matches!(text, "port" | "addr" | "src" | "dst")),
+        }
+    }
+
+    /// Returns what to type for the field of an item of a snapshot; `None` if no usual item has it.
+    fn field_of_item(&self, text: &str) -> Option<String> {
+        const ITEMS: [&str; 5] = ["character", "player_info", "projectile", "pickup", "flag"];
+        let text = synonym::typed(Place::Field, text).unwrap_or(text);
+        let field = |item: &&&str| {
+            let mut defs = self
+                .registry
+                .named(teetap_wire::Proto::V6, Some(Class::Object), item);
+            defs.any(|def| def.path(text).is_ok())
+        };
+        let item = ITEMS.iter().find(field)?;
+        Some(format!(
+            "write `snap.{item}[0].{text}`, or `any(snap.{item}.{text} > 1)` for any of them"
+        ))
     }
 
     /// Returns the messages whose names contain a word; `None` if there are none.

@@ -13,10 +13,11 @@ use super::survey::Survey;
 use super::window::LineWindow;
 use crate::check::Variables;
 use crate::context::{Needs, Stores};
+use crate::corrected::corrected;
 use crate::diagnostic::{Diagnostic, Severity, finish};
 use crate::impair::Links;
 use crate::span::Span;
-use crate::syntax::{Statement, parse_statements};
+use crate::syntax::{Statement, idiom, parse_statements, places};
 
 /// Rules of a program, in the order in which they are tried.
 pub(super) struct Rules {
@@ -78,10 +79,41 @@ impl Rules {
     }
 }
 
+/// Maximum number of statements with an error whose help is checked.
+const MAX_CORRECTED: usize = 16;
+
 pub(super) fn compile(
     source: &str,
     registry: &'static Registry,
 ) -> Result<(Rules, Vec<Diagnostic>), Vec<Diagnostic>> {
+    checked(source, registry).map_err(|errors| with_checked_help(source, errors, registry))
+}
+
+/// Corrects the help of each statement with a single error.
+fn with_checked_help(source: &str, errors: Vec<Diagnostic>, registry: &'static Registry) -> Vec<Diagnostic> {
+    let check = |text: &str| checked(text, registry).err().unwrap_or_default();
+    let places = places(source);
+    let place_of = |error: &Diagnostic| {
+        let is_inside = |place: &&Span| (place.start..=place.end).contains(&error.span.start);
+        places.iter().find(is_inside).copied()
+    };
+    let of_errors: Vec<Option<Span>> = errors.iter().map(place_of).collect();
+    let mut left = MAX_CORRECTED;
+    let corrected = errors.into_iter().zip(&of_errors).map(|(error, place)| {
+        let is_single = of_errors.iter().filter(|other| *other == place).count() == 1;
+        match place.filter(|_| is_single && left > 0) {
+            Some(place) => {
+                left -= 1;
+                let text = source.get(place.start..place.end).unwrap_or_default();
+                corrected(source, place, error, idiom::rules(text), &check)
+            }
+            None => error,
+        }
+    });
+    corrected.collect()
+}
+
+fn checked(source: &str, registry: &'static Registry) -> Result<(Rules, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut named = Vec::new();
     let (mut lines, mut line_places, mut defined) = (Vec::new(), Vec::new(), Vec::new());
     let mut checker = Checker {

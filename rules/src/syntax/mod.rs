@@ -31,6 +31,7 @@ mod words;
 
 pub use action::Action;
 pub(crate) use action::English;
+pub(crate) use advice::{idiom, is_quotable, names_an_action};
 pub(crate) use argument::with_unit;
 pub use ast::{Arith, Call, Choice, Compare, Expr, Index, Kind, Name, Path, Segment};
 pub use change::{Assign, Replace};
@@ -45,6 +46,7 @@ pub use parse::{MAX_NESTING, parse};
 pub use pipeline::RuleStep;
 pub use profile::{Profile, Use};
 pub use rule::Rule;
+pub(crate) use statement::places;
 pub use statement::{Outlined, Statement, outline, parse_statements};
 pub use template::{Template, TemplatePart};
 pub(crate) use template::{parse_template, place_in_text};

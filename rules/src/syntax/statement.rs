@@ -131,7 +131,7 @@ pub fn outline(text: &str) -> Vec<Outlined> {
 
 /// Returns the positions of the statements: a line that is neither blank nor a comment, and the indented lines below
 /// it.
-pub(super) fn places(text: &str) -> Vec<Span> {
+pub(crate) fn places(text: &str) -> Vec<Span> {
     let mut places: Vec<Span> = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -4,6 +4,7 @@
 //! is searched for while another one is tried.
 
 pub(super) mod action;
+pub(crate) mod idiom;
 mod joined;
 pub(super) mod rule;
 mod sentence;
@@ -82,12 +83,18 @@ fn is_other_word(word: &str) -> bool {
 fn first(is_valid: Option<fn(&str) -> bool>, texts: impl IntoIterator<Item = String>) -> Option<String> {
     let is_valid = is_valid?;
     let texts = texts.into_iter().map(|text| text.trim().to_owned());
-    let mut valid = texts.filter(|text| is_shown(text) && is_valid(text));
+    let mut valid = texts.filter(|text| is_quotable(text) && is_valid(text));
     valid.next().map(|text| format!("write `{text}`"))
 }
 
 /// Returns true if help can quote a text: it is short and has no backquote, comment or hidden character.
-fn is_shown(text: &str) -> bool {
+pub(crate) fn is_quotable(text: &str) -> bool {
     let is_hidden = |c: char| c.is_control() || is_deceptive(c) || is_invisible(c);
     text.chars().count() <= MAX_SHOWN && !text.contains(['`', '#']) && !text.contains(is_hidden)
+}
+
+/// Returns true if a text begins as a rule or a link line.
+pub(crate) fn names_an_action(text: &str) -> bool {
+    let word = split_word(text).0;
+    ACTIONS.contains(&word) || word == "link"
 }

@@ -4,6 +4,7 @@ use super::action::meant_condition;
 use super::text::{bare, line, share_first, split_word, splits};
 use super::{first_statement, sentence};
 use crate::diagnostic::Diagnostic;
+use crate::synonym::{self, BOTH_WAYS, Place};
 use crate::syntax::action::Action;
 use crate::syntax::argument::Shown;
 use crate::syntax::ast::{Expr, Kind};
@@ -58,6 +59,9 @@ pub(in crate::syntax) fn no_condition(i: &Input<'_>, actions: &[Action]) -> Diag
     if let Some(help) = spread(i, actions, tail).or_else(|| more_actions(i, actions, &acts, tail)) {
         return error.help(help);
     }
+    if let Some(help) = point_of_view(&acts, tail) {
+        return error.help(help);
+    }
     let (share, after) = share_first(tail);
     let cond = bare(after);
     let mut texts = sentence::rules(&acts, tail, false);
@@ -92,6 +96,20 @@ pub(in crate::syntax) fn no_condition(i: &Input<'_>, actions: &[Action]) -> Diag
     }
     let help = first_statement(i, texts);
     error.help(help.unwrap_or_else(|| for_which(actions, &acts)))
+}
+
+/// Returns help with both directions for words such as `incoming`, whose direction depends on who writes them.
+fn point_of_view(acts: &str, tail: &str) -> Option<String> {
+    let (word, after) = split_word(tail);
+    let typed = synonym::typed(Place::Condition, word).unwrap_or_default();
+    let is_side = typed.starts_with(BOTH_WAYS) || matches!(word, "in" | "out");
+    is_side.then_some(())?;
+    let (share, more) = share_first(after);
+    let share = share.map(|share| format!(" chance {share}")).unwrap_or_default();
+    let is_rest = !matches!(more, "" | "packets" | "messages" | "traffic" | "datagrams");
+    (!is_rest).then(|| {
+        format!("write `{acts} when s2c{share}` for what the server sends, or `{acts} when c2s{share}` for what clients send")
+    })
 }
 
 /// Returns a condition with `and not` in place of words such as `unless`.

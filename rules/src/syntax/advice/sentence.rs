@@ -2,7 +2,7 @@
 //! modifiers, and words around the message go.
 
 use super::text::{FILLERS, direction};
-use crate::synonym::{self, Place};
+use crate::synonym::{self, BOTH_WAYS, Place};
 use crate::syntax::words::MODIFIERS;
 
 /// Maximum number of words of a sentence.
@@ -148,7 +148,22 @@ impl Sentence {
                 (format!("every {}", ordinal(word)?), 2)
             }
             ["first", number, ..] if number.parse::<u32>().is_ok() => (format!("first {number}"), 2),
-            ["first", ..] => ("first 1".to_owned(), 1),
+            ["first" | "next", ..] => ("first 1".to_owned(), 1),
+            ["twice", ..] => ("first 2".to_owned(), 1),
+            [count, next, ..]
+                if count.parse::<u32>().is_ok_and(|count| count > 0)
+                    && next.starts_with(char::is_alphabetic)
+                    && !matches!(
+                        *next,
+                        "in" | "of" | "out" | "percent" | "pct" | "times" | "time" | "bits" | "bytes"
+                    ) =>
+            {
+                (format!("first {count}"), 1)
+            }
+            [word, next, ..] if is_ordinal(word) && !has_number(&[*next]) => {
+                let before = ordinal(word).unwrap_or(2).saturating_sub(1);
+                (format!("skip {before} first 1"), 1)
+            }
             ["half", ..] => return self.chance(50.0, 1),
             ["quarter", ..] => return self.chance(25.0, 1),
             ["a" | "one", "third", ..] => return self.chance(100.0 / 3.0, 2),
@@ -161,6 +176,9 @@ impl Sentence {
                 if number(share).is_some_and(is_part) =>
             {
                 return self.chance(100.0 * number(share)?, 2);
+            }
+            [share] if share.contains('.') && number(share).is_some_and(is_part) => {
+                return self.chance(100.0 * number(share)?, 1);
             }
             [share, ..] => {
                 if let Some(share) = share.strip_suffix('%').and_then(number) {
@@ -220,8 +238,17 @@ fn message(word: &str) -> String {
     let word = word.trim_end_matches([',', '.', ';', '!']);
     let is_modifier = MODIFIERS.contains(&word);
     let typed = synonym::typed(Place::Condition, word).filter(|_| !is_modifier);
+    // Which of the two directions is meant depends on who writes it.
+    let typed = typed.filter(|typed| !typed.starts_with(BOTH_WAYS));
     let typed = typed.and_then(|typed| typed.split('`').nth(1));
     typed.unwrap_or(word).to_owned()
+}
+
+/// Returns true for the number of one match, such as `second` or `3rd`.
+fn is_ordinal(word: &str) -> bool {
+    let is_digits =
+        word.starts_with(|c: char| c.is_ascii_digit()) && !word.ends_with(|c: char| c.is_ascii_digit());
+    word == "second" || (is_digits || word.chars().all(char::is_alphabetic)) && ordinal(word).is_some()
 }
 
 fn has_number(words: &[&str]) -> bool {
@@ -275,10 +302,12 @@ pub(super) fn links(verb: &str, tail: &str) -> Vec<String> {
         stem.is_some_and(|stem| number(stem).is_some())
     };
     let mut words = tail.split_whitespace();
+    let has = |dir: &str| tail.split_whitespace().any(|word| word == dir);
+    let dir = ["c2s", "s2c"].into_iter().find(|dir| has(dir)).unwrap_or("both");
     match verb {
         "throttle" | "limit" | "bandwidth" | "ratelimit" | "shape" | "speed" => {
             let rate = words.find(|word| end(word, &["kbit", "mbit", "gbit"]));
-            texts.extend(rate.map(|rate| format!("link both rate {rate}")));
+            texts.extend(rate.map(|rate| format!("link {dir} rate {rate}")));
         }
         "latency" | "lag" | "ping" | "slow" | "add" | "set" => {
             texts.push(format!("link both delay {tail}"));
@@ -286,7 +315,7 @@ pub(super) fn links(verb: &str, tail: &str) -> Vec<String> {
             texts.extend(
                 delay
                     .filter(|_| verb != "set")
-                    .map(|delay| format!("link both delay {delay}")),
+                    .map(|delay| format!("link {dir} delay {delay}")),
             );
         }
         "loss" | "dup" | "corrupt" | "duplicate" if number(tail).is_some() => {
