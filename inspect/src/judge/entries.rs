@@ -40,6 +40,10 @@ pub(super) struct Session {
     pub(super) entries: Vec<Oddity>,
     /// True from the answer to CONNECT until the end of the session.
     pub(super) is_online: bool,
+    /// True if the server got inputs in another order than the client sent them, because of a rule or the link.
+    pub(super) has_late_inputs: bool,
+    /// True if the server got a text that is not UTF-8.
+    pub(super) has_invalid_text: bool,
 }
 
 /// One kind of oddity caused by one peer, with its first occurrence and count.

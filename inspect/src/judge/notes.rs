@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use teetap_proxy::session::{Connless, Datagram, Origin, SessionId, Time};
-use teetap_wire::{Code, Note, Property, Seq, Severity, printable};
+use teetap_proxy::session::{Action, Connless, Datagram, Origin, SessionId, Time};
+use teetap_wire::{Code, Dir, Note, Property, Seq, Severity, printable};
 
 use super::{
     Judge,
@@ -12,7 +12,7 @@ use super::{
     finding_code::{Role, Topic},
     peers::{Culprit, Peers},
 };
-use crate::{After, Message, Reading, meant::second_message, sentence, track::Fact};
+use crate::{After, Message, Reading, meant::second_message, reading::MessageOutcome, sentence, track::Fact};
 
 /// The text for an ack that does not advance, if nothing shows that the peer receives anything.
 const NOT_ACKED: &str = "vital chunks are not acked: their receiver ignores them, or they are lost on the way; their sender ends the connection";
@@ -40,6 +40,12 @@ impl Judge {
         {
             let by = seen.datagram.dir.sender().into();
             self.entries.acked(seen.session, by, ack);
+        }
+        if seen.datagram.dir == Dir::C2s
+            && let Some(session) = self.entries.session(seen.session)
+        {
+            session.has_late_inputs |= makes_inputs_late(seen);
+            session.has_invalid_text |= seen.reading.messages.iter().any(has_invalid_text);
         }
         for note in &seen.reading.notes {
             self.note(seen, None, note);
@@ -93,7 +99,16 @@ impl Judge {
             reading,
         } = *seen;
         let origin = message.map_or(datagram.origin, |message| message.handling.origin);
+        let of_server = self.entries.session(session).filter(|_| datagram.dir == Dir::S2c);
+        let of_server = of_server.map(|session| (session.has_invalid_text, session.has_late_inputs));
+        let (echoes_texts, has_late_inputs) = of_server.unwrap_or_default();
+        if echoes_texts && note.code == Code::InvalidUtf8 {
+            // Servers forward the texts of clients as they are.
+            return;
+        }
         let by = match origin {
+            // The server applies the ack of a late input, and the client no longer has the snapshot.
+            Origin::Peer if has_late_inputs && note.code == Code::SnapNoBase => Culprit::Proxy,
             Origin::Peer => datagram.dir.sender().into(),
             Origin::Rule | Origin::User | Origin::Proxy => Culprit::Proxy,
         };
@@ -189,6 +204,28 @@ impl Judge {
             }
         }
     }
+}
+
+/// Returns true if the server gets inputs of the client in another order, because a rule or the link delays an input in
+/// this datagram.
+fn makes_inputs_late(seen: &Seen<'_>) -> bool {
+    let is_reordered = seen.datagram.link.iter().any(|transit| transit.reordered);
+    let mut inputs = seen
+        .reading
+        .messages
+        .iter()
+        .filter(|message| message.name == Some("input"));
+    inputs.any(|message| {
+        let done = message.handling.done;
+        is_reordered || message.handling.made.is_some() || done == MessageOutcome::Placed(Action::Hold)
+    })
+}
+
+/// Returns true for a message with a text that is not UTF-8, as received or as sent.
+fn has_invalid_text(message: &Message) -> bool {
+    let after = message.after.as_deref().map_or(&[][..], |after| &after.notes);
+    let mut notes = message.notes.iter().chain(after);
+    notes.any(|note| note.code == Code::InvalidUtf8)
 }
 
 /// Returns the name of the message after the first one of a chunk, which no receiver reads; `None` if the note is about

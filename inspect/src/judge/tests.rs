@@ -4,7 +4,7 @@ use std::{fs, fs::File, io::BufReader, path::Path};
 
 use teetap_capture::Playback;
 use teetap_proxy::session::{
-    Datagram, Event, Level, Notice, OpensNothing, Origin, SessionChange, SessionId, State,
+    Action, Datagram, Event, Level, Notice, OpensNothing, Origin, Placed, SessionChange, SessionId, State,
 };
 use teetap_rules::Filter;
 use teetap_wire::{Code, Dir, Flags, Note, Proto, Severity, Side, def::Registry};
@@ -813,4 +813,56 @@ fn a_snapshot_with_too_little_data_has_one_finding() {
         codes.contains(&"missing-field") && !codes.contains(&"snap-ignored"),
         "{codes:?}"
     );
+}
+
+/// Servers of 0.6.5 and 0.7.5 forward texts as they are.
+#[test]
+fn a_server_is_not_blamed_for_a_text_that_it_forwards() {
+    let (say, chat) = (b"\x30\x01\x40\xff\0", b"\x06\x01\x00\x40\xff\0");
+    for (says, by) in [(true, vec![Culprit::Client]), (false, vec![Culprit::Server])] {
+        let mut run = Run::new();
+        if says {
+            run.datagram(10, Dir::C2s, &chunks(0, false, &[(Some(1), say)]), &[]);
+        }
+        run.datagram(
+            20,
+            Dir::S2c,
+            &chunks(u16::from(says), false, &[(Some(1), chat)]),
+            &[],
+        );
+        let findings = run.judge.findings();
+        let invalid = findings
+            .list
+            .iter()
+            .filter(|finding| finding.topic == Topic::Note(Code::InvalidUtf8));
+        let found: Vec<_> = invalid.map(|finding| finding.by).collect();
+        assert_eq!(found, by, "{says}");
+    }
+}
+
+/// A server that gets an old ack with a late input refers to a snapshot that the client no longer has.
+#[test]
+fn a_server_is_not_blamed_for_an_input_that_a_rule_held() {
+    let input = [&b"\x29\x05\x06\x28"[..], &[0; 11]].concat();
+    for (held, by) in [(true, Culprit::Proxy), (false, Culprit::Server)] {
+        let mut run = Run::new();
+        let bytes = chunks(0, false, &[(None, &input)]).leak();
+        let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, bytes, [&*bytes].into_iter());
+        if held {
+            datagram.placed = [Placed::new(None, Action::Hold)].into();
+        }
+        run.event(10, Some(1), EventKind::Datagram(datagram));
+        run.datagram(
+            20,
+            Dir::S2c,
+            &chunks(0, false, &[(Some(1), EMOTICON)]),
+            &[Code::SnapNoBase],
+        );
+        let findings = run.judge.findings();
+        let found = findings
+            .list
+            .iter()
+            .find(|finding| finding.topic == Topic::Note(Code::SnapNoBase));
+        assert_eq!(found.map(|finding| finding.by), Some(by), "{held}");
+    }
 }

@@ -492,7 +492,8 @@ impl Stream {
                 };
                 let hash = copies::hash(piece.chunk.data);
                 let before = self.map.replace((hash, seq));
-                let before = before.filter(|(known, _)| *known == hash);
+                // A server that starts over, for a second ACCEPT of the client, begins with number 1 again.
+                let before = before.filter(|(known, before)| *known == hash && before.is_behind(seq));
                 // A server that reloads its map sends the map change to clients that are loading the map, too
                 // (`CServer::Run` in server.cpp of Teeworlds 0.6.5 and 0.7.5). Only an unacked message is retransmitted.
                 let acked = self.ways[dir].acked();

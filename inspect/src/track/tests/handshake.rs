@@ -46,6 +46,20 @@ fn a_map_change_under_a_new_number_is_noted() {
     }
 }
 
+/// A second ACCEPT, which a doubled CONNECT causes, makes a DDNet server start over with number 1.
+#[test]
+fn a_map_change_of_a_server_that_starts_over_is_not_noted() {
+    let mut script = Script::new(Proto::Ddnet);
+    let change = script.named("map_change");
+    script.send(Dir::S2c, 0, &[(Some(4), false, &change)]);
+    script.at += 20_000;
+    let notes = script.send(Dir::S2c, 0, &[(Some(2), false, &change)]);
+    assert!(
+        !notes.iter().any(|(code, _)| *code == Code::MapAgain),
+        "{notes:?}"
+    );
+}
+
 /// A different map is a different message.
 #[test]
 fn another_map_is_not_noted() {
