@@ -12,7 +12,7 @@ use teetap_inspect::{
     frame::Link,
     recording::{Item, ReadError},
 };
-use teetap_proxy::session::{Datagram, Ends, Event, EventKind, SessionId};
+use teetap_proxy::session::{Ends, Event, EventKind, SessionId, Transit};
 use teetap_wire::Side;
 
 use crate::{Encoder, frame, reading::Recording};
@@ -123,9 +123,10 @@ impl<R: BufRead> LegCapture<R> {
         };
         let now = encoder.time(event.at);
         self.release(now);
-        let datagram = match &event.what {
-            EventKind::Datagram(datagram) => Some(datagram),
-            _ => None,
+        let link = match &event.what {
+            EventKind::Datagram(datagram) => &*datagram.link,
+            EventKind::Connless(connless) => &*connless.link,
+            EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => &[],
         };
         let mut sent = 0;
         for part in encoder.parts(event) {
@@ -136,7 +137,7 @@ impl<R: BufRead> LegCapture<R> {
                 }
                 continue;
             }
-            let arrivals = arrivals(datagram, sent, part.bytes);
+            let arrivals = arrivals(link, sent, part.bytes);
             sent += 1;
             for (delay, bytes) in arrivals.into_iter().filter(|_| is_here) {
                 let at = now.saturating_add(delay);
@@ -202,23 +203,23 @@ fn has_address(event: &Event, leg: Side) -> bool {
     }
 }
 
-/// Returns the arrivals of a sent datagram: each with its delay in nanoseconds, and its bytes.
-fn arrivals(datagram: Option<&Datagram>, index: usize, bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
-    let link = datagram.map_or(&[][..], |datagram| &datagram.link);
-    let mut of_this = link
-        .iter()
-        .filter(|transit| usize::from(transit.datagram) == index)
-        .peekable();
-    if of_this.peek().is_none() {
-        return vec![(0, bytes.to_vec())];
-    }
-    let arrived = of_this.filter(|transit| transit.lost.is_none());
+/// Returns the arrivals of a sent datagram: each with its delay in nanoseconds, and its bytes. A datagram on which the link
+/// had no effect has no record, even if its duplicate has one.
+fn arrivals(link: &[Transit], index: usize, bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
+    let of_this = || {
+        link.iter()
+            .filter(|transit| usize::from(transit.datagram) == index)
+    };
+    let unaffected = of_this()
+        .all(|transit| transit.duplicate)
+        .then(|| (0, bytes.to_vec()));
+    let arrived = of_this().filter(|transit| transit.lost.is_none());
     let arrived = arrived.map(|transit| {
         let mut bytes = bytes.to_vec();
         transit.damage(&mut bytes);
         (u64::try_from(transit.delay.as_nanos()).unwrap_or(u64::MAX), bytes)
     });
-    arrived.collect()
+    unaffected.into_iter().chain(arrived).collect()
 }
 
 fn frame_of(from: std::net::SocketAddr, to: std::net::SocketAddr, is_inbound: bool, bytes: &[u8]) -> Vec<u8> {
@@ -229,4 +230,32 @@ fn frame_of(from: std::net::SocketAddr, to: std::net::SocketAddr, is_inbound: bo
 
 fn error(error: ReadError) -> io::Error {
     io::Error::other(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The link has no record of a datagram that it sends at once and unchanged, even if it sends a duplicate.
+    #[test]
+    fn a_duplicate_arrives_beside_its_datagram() {
+        let duplicate = Transit {
+            duplicate: true,
+            ..Transit::default()
+        };
+        let late = Transit {
+            delay: Duration::from_micros(3),
+            ..Transit::default()
+        };
+        let delays = |link: &[Transit], index| -> Vec<u64> {
+            let arrivals = arrivals(link, index, b"bytes");
+            arrivals.into_iter().map(|(delay, _)| delay).collect()
+        };
+        assert_eq!(delays(&[], 0), [0]);
+        assert_eq!(delays(std::slice::from_ref(&duplicate), 0), [0, 0]);
+        assert_eq!(delays(&[late.clone(), duplicate], 0), [3000, 0]);
+        assert_eq!(delays(&[late], 1), [0]);
+    }
 }
