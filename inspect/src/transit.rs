@@ -42,7 +42,8 @@ impl<'a> Transits<'a> {
                 .link
                 .iter()
                 .filter(|transit| usize::from(transit.datagram) == number);
-            of_one.clone().next().is_some() && of_one.all(|transit| transit.lost.is_some())
+            // A datagram that was sent at once and unchanged has no record, even if its duplicate has one.
+            of_one.clone().any(|transit| !transit.duplicate) && of_one.all(|transit| transit.lost.is_some())
         };
         self.count > 0 && (0..self.count).all(is_lost)
     }
