@@ -268,6 +268,25 @@ fn a_close_gets_another_reason_or_none_comes() {
     }
 }
 
+/// The bits that a rule flips are no oddity of the peer.
+#[test]
+fn a_corrupted_close_has_no_notes_of_its_sender() {
+    for pair in Pair::ALL {
+        let mut stage = online(pair, "corrupt 7 bits when c2s and ctrl.close");
+        stage.leave("");
+        stage.run(SECOND);
+        let corrupted = stage.world.events.iter().filter_map(|event| match &event.what {
+            EventKind::Datagram(datagram) => {
+                let placed = datagram.placed.first()?;
+                (placed.action == Action::Corrupt).then_some(datagram)
+            }
+            _ => None,
+        });
+        let notes: Vec<_> = corrupted.map(|datagram| datagram.notes.iter().count()).collect();
+        stage.equal(notes, vec![0], "notes");
+    }
+}
+
 #[test]
 fn a_general_rule_covers_keepalives() {
     for pair in Pair::ALL {

@@ -1,6 +1,6 @@
 //! The events of a session: notices, states, datagrams.
 
-use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Side};
+use teetap_wire::{Code, Dir, Note, Notes, Packet, Proto, Scratch, Side};
 
 use super::{Buffers, Env, Link, chunks::as_received};
 use crate::session::{
@@ -61,7 +61,9 @@ impl Link {
             event.leg = Some(from);
             event.ends = self.ends();
             event.ordinal = ordinal;
-            event.notes = *notes;
+            event.notes = original
+                .as_deref()
+                .map_or(*notes, |original| notes_of(proto, original));
             event.placed = placed.into_iter().collect();
             env.out
                 .event(env.now, Some(self.id()), EventKind::Datagram(event));
@@ -111,10 +113,10 @@ impl Link {
         }
         let dir = Dir::from_sender(from);
         let original = env.work.original.take().filter(|_| env.work.control.is_some());
-        let mut event = match original {
+        let mut event = match &original {
             Some(original) => {
                 let sent = env.out.sent_since(mark);
-                Datagram::new(dir, packet.proto, Origin::Peer, &original, sent)
+                Datagram::new(dir, packet.proto, Origin::Peer, original, sent)
             }
             None => Datagram::relayed(dir, packet, datagram, env.out.sent_since(mark)),
         };
@@ -123,7 +125,7 @@ impl Link {
         event.placed = env.work.placed.drain(..).chain(env.work.control.take()).collect();
         event.made = made;
         event.link = env.out.transits_since(mark);
-        event.notes = packet.notes;
+        event.notes = original.map_or(packet.notes, |original| notes_of(packet.proto, &original));
         if let Some(code) = odd_ack {
             event.notes.push(Note { code, at: 0, len: 2 });
         }
@@ -201,6 +203,12 @@ impl Link {
         env.out
             .event(env.now, Some(self.id()), EventKind::Datagram(event));
     }
+}
+
+/// Returns the notes on a control packet as it was received, before a rule changed it.
+fn notes_of(proto: Proto, original: &[u8]) -> Notes {
+    let mut scratch = Scratch::new();
+    Packet::parse(proto, original, &mut scratch).map_or(Notes::default(), |packet| packet.notes)
 }
 
 /// Adds the verdicts of rules that observed messages in identity mode, for the report.
