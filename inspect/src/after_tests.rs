@@ -183,6 +183,7 @@ fn delays_and_messages_of_the_proxy_have_their_rule_and_time() {
             rule: Some("slowready".into()),
             held: None,
             waited: Duration::from_millis(waited),
+            corrupted: false,
         }]
         .into();
         let decoded = decode(datagram);
@@ -367,6 +368,7 @@ fn copies_of_a_message_without_a_number_have_their_own_lines() {
             rule: Some("twice".into()),
             held: None,
             waited: Duration::ZERO,
+            corrupted: false,
         }]
         .into();
         let decoded = decode(datagram);
@@ -379,7 +381,7 @@ fn copies_of_a_message_without_a_number_have_their_own_lines() {
 }
 
 /// Returns the decoded events of a message that is held with number 1, and of its release with other bytes.
-fn held_and_released(came: &[u8], left: &[u8]) -> DecodedEvent {
+fn held_and_released(came: &[u8], left: &[u8], corrupted: bool) -> DecodedEvent {
     let held = teetap_proxy::session::HeldId(std::num::NonZeroU32::MIN);
     let bytes = |data| testing::chunks(1, false, &[(Some(7), data)]);
     let (came, sent) = (bytes(came), bytes(left));
@@ -396,6 +398,7 @@ fn held_and_released(came: &[u8], left: &[u8]) -> DecodedEvent {
         rule: Some("slowready".into()),
         held: Some(held),
         waited: Duration::from_secs(2),
+        corrupted,
     }]
     .into();
     let mut decoder = Decoder::new(Registry::builtin());
@@ -413,7 +416,7 @@ fn held_and_released(came: &[u8], left: &[u8]) -> DecodedEvent {
 #[test]
 fn a_message_that_was_edited_while_it_was_held_shows_both_at_its_release() {
     let (came, left) = (say("hello"), say("goodbye"));
-    let decoded = held_and_released(&came, &left);
+    let decoded = held_and_released(&came, &left, false);
     let text = line(&decoded);
     assert!(
         text.ends_with("released after 2.000 s (slowready) all: hello → goodbye"),
@@ -424,11 +427,33 @@ fn a_message_that_was_edited_while_it_was_held_shows_both_at_its_release() {
     assert_eq!(json["sent"]["fields"]["message"], "goodbye");
     assert_eq!(json["sent"]["hex"], row::hex(&on_leg(&decoded)));
     // The same bytes are shown once.
-    let same = held_and_released(&came, &came);
+    let same = held_and_released(&came, &came, false);
     assert!(line(&same).ends_with("released after 2.000 s (slowready) all: hello"));
     // A secret stays hidden in another field.
-    let hidden = held_and_released(&auth("hunter2"), &say("hunter2"));
+    let hidden = held_and_released(&auth("hunter2"), &say("hunter2"), false);
     assert!(!line(&hidden).contains("hunter2"), "{}", line(&hidden));
+}
+
+#[test]
+fn a_corrupted_message_has_its_bits_when_it_is_released_or_sent_again() {
+    let (came, left) = (say("hello"), say("iello"));
+    let text = line(&held_and_released(&came, &left, true));
+    assert!(
+        text.ends_with("released after 2.000 s (slowready): bit 24 all: hello → iello"),
+        "{text}"
+    );
+    let placed = Placed {
+        sent: sent_at(&left),
+        corrupted: true,
+        ..Placed::new(Some(teetap_wire::Seq::new(7)), Action::Repeat)
+    };
+    let again = decoded(&came, Some(&left), placed, &[]);
+    let text = line(&again);
+    assert!(
+        text.ends_with("repeat (chat4): bit 24 all: hello → iello"),
+        "{text}"
+    );
+    assert_eq!(json(&again, Verbosity::default())["sent"]["bits"][0], 24);
 }
 
 #[test]

@@ -187,6 +187,8 @@ pub struct Verdict {
     pub rules: Vec<RuleId>,
     /// Rule that decided the fate; `None` for a pass, or if it is unknown.
     pub by: Option<RuleId>,
+    /// First rule that made copies; `None` if there are no copies, or if it is unknown.
+    pub copied_by: Option<RuleId>,
     /// Marks of the message.
     pub marks: Vec<Arc<str>>,
 }
@@ -265,6 +267,7 @@ impl Verdict {
         part: None,
         rules: Vec::new(),
         by: None,
+        copied_by: None,
         marks: Vec::new(),
     };
 

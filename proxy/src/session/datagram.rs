@@ -254,6 +254,8 @@ pub struct Placed {
     pub held: Option<HeldId>,
     /// The time for which a rule delays the message; `None` if it is not delayed.
     pub delay: Option<Duration>,
+    /// True for a retransmission of a message whose bits a rule has flipped.
+    pub corrupted: bool,
 }
 
 impl Placed {
@@ -269,6 +271,7 @@ impl Placed {
             sent: None,
             held: None,
             delay: None,
+            corrupted: false,
         }
     }
 
@@ -276,6 +279,14 @@ impl Placed {
     /// touched it.
     pub(crate) fn is_odd(&self) -> bool {
         self.action != Action::Pass || !self.rules.is_empty()
+    }
+
+    /// Returns the record of a retransmission with the rules that touched it, after the rules that touched the first copy.
+    pub(crate) fn touched_again(self, rules: Vec<RuleId>, marks: Vec<Arc<str>>) -> Self {
+        let is_new = |rule: &RuleId| !self.rules.contains(rule);
+        let rules = self.rules.iter().copied().chain(rules.into_iter().filter(is_new));
+        let rules = rules.collect();
+        self.touched(rules, marks)
     }
 
     /// Returns the record with the rules that touched the chunk, and its marks.
@@ -301,6 +312,8 @@ pub struct MadeAt {
     pub held: Option<HeldId>,
     /// The time for which the message was held; zero if it was not held.
     pub waited: Duration,
+    /// True if the message was held, and a rule has flipped its bits.
+    pub corrupted: bool,
 }
 
 /// Why the proxy sent a message by itself.

@@ -28,6 +28,8 @@ pub(crate) struct Held {
     /// True if a notice reports the release.
     is_noticed: bool,
     is_edited: bool,
+    /// True if a rule flipped bits, and nobody has replaced the bytes since.
+    is_corrupted: bool,
     /// Why the proxy sends the message when it is released.
     how: MadeHow,
     /// The time since which the message is held.
@@ -53,6 +55,7 @@ impl Held {
             rule: None,
             is_noticed: matches!(release, Release::Pause(_)),
             is_edited: false,
+            is_corrupted: false,
             how: MadeHow::Release,
             since,
         }
@@ -71,7 +74,13 @@ impl Held {
             rule: self.rule.clone(),
             held: self.id,
             waited: now.since(self.since),
+            corrupted: self.is_corrupted,
         }
+    }
+
+    /// Returns the message as one whose bits a rule has flipped or not.
+    pub(crate) fn corrupted(self, is_corrupted: bool) -> Self {
+        Self { is_corrupted, ..self }
     }
 
     /// Returns the message as held by a rule with this name.
@@ -347,7 +356,7 @@ impl Hold {
             return Err("the hold queue is full");
         }
         held.data = data.into();
-        (held.is_noticed, held.is_edited) = (true, true);
+        (held.is_noticed, held.is_edited, held.is_corrupted) = (true, true, false);
         self.bytes = bytes;
         Ok(())
     }

@@ -467,3 +467,28 @@ fn a_rule_that_drops_only_marks_the_resend() {
         assert_eq!(actions, expected, "{:?}", bench.notices);
     });
 }
+
+/// The receiver gets the same for a retransmission as for the first copy.
+#[test]
+fn a_retransmission_names_the_rule_that_acted_on_the_first_copy() {
+    for (source, action, corrupted) in [
+        ("drop when c2s and cl_say first 1", Action::Known, false),
+        ("lose 2 times when c2s and cl_say first 1", Action::Lose, false),
+        ("set .message = \"c\" when cl_say first 1", Action::Repeat, false),
+        ("corrupt 1 bits when cl_say first 1", Action::Repeat, true),
+    ] {
+        on_each_kind(|bench| {
+            set(bench, source);
+            let a = say(bench, "a");
+            for flag in ["", "*"] {
+                bench.send(&format!("C a0 2{flag}{a}"));
+            }
+            let placed = &bench.placed[1];
+            assert_eq!(
+                (placed.action, placed.rules.len(), placed.corrupted),
+                (action, 1, corrupted),
+                "{source}"
+            );
+        });
+    }
+}

@@ -169,6 +169,7 @@ impl<F: Facts> ActionRun<'_, F> {
             },
             Action::Dup { copies, gap } => {
                 self.verdict.copies.extend((1..=copies).map(|copy| gap * copy));
+                self.verdict.copied_by.get_or_insert(self.id);
                 return true;
             }
             Action::Corrupt { count, bytes } => return self.corrupt(count, bytes),

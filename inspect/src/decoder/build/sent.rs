@@ -62,6 +62,10 @@ impl<'a> Build<'a> {
                 }
                 let handling = self.made_handling((index, at));
                 let old = self.edited_while_held((index, at), chunk.data);
+                let change = match self.made((index, at)) {
+                    Some(made) if made.corrupted => Change::Corrupt,
+                    _ => Change::Edit,
+                };
                 let data = old.as_deref().unwrap_or(chunk.data);
                 let shown = DecidedChunk {
                     chunk: &chunk::Chunk { data, ..chunk },
@@ -73,7 +77,7 @@ impl<'a> Build<'a> {
                 self.push_made(message, data, at);
                 if old.is_some() {
                     let number = self.reading.messages.len().saturating_sub(1);
-                    self.compare(number, chunk.data, Change::Edit);
+                    self.compare(number, chunk.data, change);
                 }
             }
         }
@@ -90,6 +94,7 @@ impl<'a> Build<'a> {
             let start = usize::from(sent.at);
             let change = match placed.action {
                 Action::Corrupt => Change::Corrupt,
+                _ if placed.corrupted => Change::Corrupt,
                 _ => Change::Edit,
             };
             if let Some(data) = packet.payload.get(start..start + usize::from(sent.len)) {

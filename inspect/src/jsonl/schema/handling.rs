@@ -79,7 +79,7 @@ const fn is_false(value: &bool) -> bool {
 
 /// The action on one message of a datagram.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::jsonl) struct PlacedBody {
+pub struct PlacedBody {
     action: Word<Action>,
     seq_out: Option<u16>,
     /// Rules that acted on the message: indices into the list of rules, from 0.
@@ -98,11 +98,14 @@ pub(in crate::jsonl) struct PlacedBody {
     /// Delay of the message by a rule; missing if it is not delayed.
     #[serde(default, skip_serializing_if = "Duration::is_zero", with = "words::seconds")]
     delay_s: Duration,
+    /// True for a repeat of a message whose bits a rule flipped; missing when false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    corrupted: bool,
 }
 
 /// A message that the proxy sent by itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(in crate::jsonl) struct MadeBody {
+pub struct MadeBody {
     how: Word<MadeHow>,
     /// Name of the rule that made or held the message; missing if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,26 +117,35 @@ pub(in crate::jsonl) struct MadeBody {
     /// Time for which the message was held; missing if it was not held.
     #[serde(default, skip_serializing_if = "Duration::is_zero", with = "words::seconds")]
     waited_s: Duration,
+    /// True if a rule flipped bits of the message before it was held; missing when false.
+    #[serde(default, skip_serializing_if = "is_false")]
+    corrupted: bool,
 }
 
 impl MadeBody {
-    pub(in crate::jsonl) fn new(made: &MadeAt) -> Self {
+    /// Returns the fields of a record.
+    #[must_use]
+    pub fn new(made: &MadeAt) -> Self {
         Self {
             how: Word(made.how),
             rule: made.rule.clone(),
             sent: SentBody::new(made.sent),
             held: made.held.map(|held| held.0),
             waited_s: made.waited,
+            corrupted: made.corrupted,
         }
     }
 
-    pub(super) fn made(&self) -> MadeAt {
+    /// Returns the record.
+    #[must_use]
+    pub fn made(&self) -> MadeAt {
         MadeAt {
             sent: self.sent.sent(),
             how: self.how.0,
             rule: self.rule.clone(),
             held: self.held.map(HeldId),
             waited: self.waited_s,
+            corrupted: self.corrupted,
         }
     }
 }
@@ -168,7 +180,9 @@ struct SentBody {
 }
 
 impl PlacedBody {
-    pub(in crate::jsonl) fn new(placed: &Placed) -> Self {
+    /// Returns the fields of a record.
+    #[must_use]
+    pub fn new(placed: &Placed) -> Self {
         Self {
             action: Word(placed.action),
             seq_out: placed.seq_out.map(Seq::get),
@@ -177,16 +191,20 @@ impl PlacedBody {
             sent: placed.sent.map(SentBody::new),
             held: placed.held.map(|held| held.0),
             delay_s: placed.delay.unwrap_or_default(),
+            corrupted: placed.corrupted,
         }
     }
 
-    pub(super) fn placed(&self) -> Placed {
+    /// Returns the record.
+    #[must_use]
+    pub fn placed(&self) -> Placed {
         Placed {
             rules: self.rules.iter().copied().map(RuleId).collect(),
             marks: self.marks.iter().map(|mark| (&**mark).into()).collect(),
             sent: self.sent.map(SentBody::sent),
             held: self.held.map(HeldId),
             delay: Some(self.delay_s).filter(|delay| !delay.is_zero()),
+            corrupted: self.corrupted,
             ..Placed::new(self.seq_out.map(Seq::new), self.action.0)
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use teetap_rules::RuleId;
 use teetap_wire::Seq;
 
 use crate::session::time::Time;
@@ -22,6 +23,10 @@ pub(crate) struct Record {
     pub(crate) last: Time,
     /// Number of further copies that a rule suppresses.
     pub(crate) lose: u32,
+    /// The rules that acted on the message; empty if it is in the proxy's custody.
+    pub(crate) rules: Box<[RuleId]>,
+    /// True if a rule has flipped bits.
+    pub(crate) is_corrupted: bool,
 }
 
 impl Record {

@@ -25,6 +25,7 @@ struct Loose<'a> {
     joins: bool,
     /// The rule that holds the message.
     rule: Option<Box<str>>,
+    is_corrupted: bool,
     resend: bool,
     data: &'a [u8],
 }
@@ -74,6 +75,7 @@ impl Splice {
                 part,
                 joins,
                 rule: rule.clone(),
+                is_corrupted: verdict.is_corrupted,
                 resend: chunk.header.resend,
                 data,
             };
@@ -86,6 +88,7 @@ impl Splice {
                     rule: to.name(&verdict),
                     held: None,
                     waited: Duration::ZERO,
+                    corrupted: false,
                 });
             }
             // Further messages are parts of the same snapshot.
@@ -124,12 +127,16 @@ impl Splice {
             part,
             joins,
             rule,
+            is_corrupted,
             resend,
             data,
         } = loose;
         let now = to.frame.now;
         let follows = part.is_some_and(|part| part.follows);
-        let hold = |release| Held::new(data.into(), false, release, now).by(rule.clone());
+        let hold = |release| {
+            let held = Held::new(data.into(), false, release, now);
+            held.by(rule.clone()).corrupted(is_corrupted)
+        };
         let id = match fate {
             Fate::Pass => return send(data, resend, to),
             Fate::Reorder { .. } if follows && !joins => return send(data, resend, to),

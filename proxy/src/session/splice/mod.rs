@@ -14,9 +14,9 @@ mod log;
 mod loose;
 mod place;
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use teetap_rules::{Made, Verdict};
+use teetap_rules::{Made, RuleId, Verdict};
 use teetap_wire::{Code, Proto, Seq};
 
 use self::log::{Log, Record};
@@ -107,6 +107,8 @@ pub(crate) struct Splice {
     is_full_reported: bool,
     /// The verdict on a message that was refused for lack of room; kept for the next copy of the message.
     decided: Option<(Seq, Verdict)>,
+    /// The numbers from S whose last message a rule dropped, each with the rules that acted on it.
+    dropped: BTreeMap<u16, Box<[RuleId]>>,
     /// True if a number from S is missing.
     gap: bool,
     /// Time by which a resend request is sent to S; `None` if none is needed.
@@ -128,6 +130,7 @@ impl Splice {
             waits: Vec::new(),
             is_full_reported: false,
             decided: None,
+            dropped: BTreeMap::new(),
             gap: false,
             want_resend: None,
             last_full_resend: None,
@@ -415,6 +418,8 @@ impl Splice {
             first: now,
             last: now,
             lose: 0,
+            rules: Box::default(),
+            is_corrupted: false,
         });
     }
 }

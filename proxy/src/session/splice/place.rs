@@ -204,7 +204,8 @@ impl Splice {
             self.place_first(u, chunk, to)
         } else if self.is_repeat(u) {
             let verdict = to.repeat(chunk);
-            self.place_repeat(u, to).touched(verdict.rules, verdict.marks)
+            self.place_repeat(u, to)
+                .touched_again(verdict.rules, verdict.marks)
         } else if self.hold.is_refusing() {
             // An earlier chunk was refused; the proxy requests it again when there is room.
             Placed::new(None, Action::Refuse)
@@ -223,14 +224,23 @@ impl Splice {
     /// only once.
     fn place_repeat(&mut self, u: Seq, to: &mut Placement<'_>) -> Placed {
         let Some(record) = self.log.by_sender(u) else {
-            return Placed::new(None, Action::Known);
+            return Placed {
+                rules: self.dropped.get(&u.get()).cloned().unwrap_or_default(),
+                ..Placed::new(None, Action::Known)
+            };
         };
+        let rules = record.rules.clone();
         if !record.transmit(to.frame.now) {
-            return Placed::new(None, Action::Lose);
+            return Placed {
+                rules,
+                ..Placed::new(None, Action::Lose)
+            };
         }
         let sent = to.out.push(to.frame.proto, Some(record.d), true, &record.data);
         Placed {
             sent,
+            rules,
+            corrupted: record.is_corrupted,
             ..Placed::new(Some(record.d), Action::Repeat)
         }
     }
@@ -252,19 +262,23 @@ impl Splice {
         self.u_seen = u;
         self.gap = false;
         self.inject_all(&verdict.before, to);
+        match verdict.fate {
+            Fate::Drop => self.dropped.insert(u.get(), verdict.rules.as_slice().into()),
+            _ => self.dropped.remove(&u.get()),
+        };
         let edited = verdict.edit.is_some();
         let data: Box<[u8]> = verdict.edit.as_deref().unwrap_or(chunk.data).into();
         let copy = (!verdict.copies.is_empty()).then(|| data.clone());
         let mut placed = match verdict.fate {
             Fate::Drop => Placed::new(None, Action::Drop),
-            Fate::Pass => self.forward(u, data, 0, chunk.header.resend, to),
-            Fate::Lose { times } => self.forward(u, data, times, chunk.header.resend, to),
+            Fate::Pass => self.forward((u, data, &verdict), chunk.header.resend, to),
+            Fate::Lose { .. } => self.forward((u, data, &verdict), chunk.header.resend, to),
             Fate::Reorder { group, .. } if self.hold.awaits(group) => {
-                let placed = self.forward(u, data, 0, chunk.header.resend, to);
+                let placed = self.forward((u, data, &verdict), chunk.header.resend, to);
                 self.overtake(&[group], to);
                 placed
             }
-            waiting => self.keep(waiting, data, to.name(&verdict), to.frame.now),
+            _ => self.keep(&verdict, data, to.name(&verdict), to.frame.now),
         };
         if matches!(placed.action, Action::Pass | Action::Lose) {
             self.overtake(&verdict.overtakes, to);
@@ -283,16 +297,13 @@ impl Splice {
     /// the message behind them instead, in custody.
     fn forward(
         &mut self,
-        u: Seq,
-        data: Box<[u8]>,
-        lose: u32,
+        (u, data, verdict): (Seq, Box<[u8]>, &Verdict),
         resend: bool,
         to: &mut Placement<'_>,
     ) -> Placed {
         if self.must_queue() {
-            let held = self
-                .hold
-                .push_ordered(Held::new(data, true, Release::Ready, to.frame.now));
+            let held = Held::new(data, true, Release::Ready, to.frame.now);
+            let held = self.hold.push_ordered(held.corrupted(verdict.is_corrupted));
             return Placed {
                 held,
                 ..Placed::new(None, Action::Hold)
@@ -305,7 +316,12 @@ impl Splice {
             data,
             first: to.frame.now,
             last: to.frame.now,
-            lose,
+            lose: match verdict.fate {
+                Fate::Lose { times } => times,
+                _ => 0,
+            },
+            rules: verdict.rules.as_slice().into(),
+            is_corrupted: verdict.is_corrupted,
         };
         let is_sent = record.transmit(to.frame.now);
         let mut placed = Placed::new(None, Action::Lose);
@@ -318,7 +334,8 @@ impl Splice {
     }
 
     /// Holds a message in custody.
-    fn keep(&mut self, fate: Fate, data: Box<[u8]>, rule: Option<Box<str>>, now: Time) -> Placed {
+    fn keep(&mut self, verdict: &Verdict, data: Box<[u8]>, rule: Option<Box<str>>, now: Time) -> Placed {
+        let fate = verdict.fate;
         let (release, order) = match fate {
             Fate::Delay { for_, order } => (Release::At(now + for_), order),
             Fate::Hold { key, max, order } => (Release::Key(key, now + max), order),
@@ -326,6 +343,7 @@ impl Splice {
             _ => (Release::At(now + OVERTAKEN_FOR), Order::Free),
         };
         let held = Held::new(data, true, release, now).by(rule.clone());
+        let held = held.corrupted(verdict.is_corrupted);
         let id = match (fate, order) {
             (Fate::Reorder { group, after }, _) => {
                 self.hold
@@ -379,11 +397,7 @@ impl Splice {
 
     /// Sends the copies of a message that a rule made, each with its own number.
     pub(super) fn copy(&mut self, data: &[u8], vital: bool, verdict: &Verdict, to: &mut Placement<'_>) {
-        // With more than one rule, the rule that made the copies is unknown.
-        let rule = match *verdict.rules {
-            [only] => Some(only),
-            _ => None,
-        };
+        let rule = verdict.copied_by;
         for after in &verdict.copies {
             *to.changed = true;
             if !after.is_zero() {
