@@ -106,7 +106,7 @@ impl Encoder {
             EventKind::Connless(connless) => (
                 connless.dir,
                 connless.ends,
-                Some(&connless.bytes[..]),
+                connless.received(),
                 connless.sent.as_deref().into_iter().collect(),
             ),
             EventKind::Notice(Notice::UnknownSender { client, bytes, .. }) if !bytes.is_empty() => {

@@ -497,3 +497,87 @@ fn an_edit_outside_a_connection_shows_both() {
     });
     assert!(line(&damaged).contains(" corrupt: bit "), "{}", line(&damaged));
 }
+
+#[test]
+fn rules_outside_a_connection_are_named() {
+    let ask = |token: u8| {
+        [
+            b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3".as_slice(),
+            &[token],
+        ]
+        .concat()
+    };
+    let (came, left) = (ask(1), ask(3));
+    let made = |how, millis, corrupted| {
+        Some(Box::new(MadeAt {
+            sent: AT,
+            how,
+            rule: Some("late".into()),
+            held: None,
+            waited: Duration::from_millis(millis),
+            corrupted,
+        }))
+    };
+    let placed = |action, delay: Option<u64>| {
+        Some(Box::new(Placed {
+            rules: [RuleId(0)].into(),
+            delay: delay.map(Duration::from_millis),
+            ..Placed::new(None, action)
+        }))
+    };
+    for (sent, placed, made, words, action) in [
+        (
+            Some(&left),
+            placed(Action::Edit, None),
+            None,
+            "edit (chat4) ",
+            "edit",
+        ),
+        (
+            Some(&left),
+            placed(Action::Corrupt, None),
+            None,
+            "corrupt (chat4): bit 65 ",
+            "corrupt",
+        ),
+        (None, placed(Action::Drop, None), None, "drop (chat4) ", "drop"),
+        (
+            None,
+            placed(Action::Hold, Some(40)),
+            None,
+            "delay 40 ms (chat4) ",
+            "hold",
+        ),
+        (
+            Some(&left),
+            None,
+            made(MadeHow::Release, 40, true),
+            "released after 0.040 s (late): bit 65 ",
+            "release",
+        ),
+        (
+            Some(&came),
+            None,
+            made(MadeHow::Copy, 0, false),
+            "copy (late) ",
+            "copy",
+        ),
+    ] {
+        let mut decoder = Decoder::new(Registry::builtin());
+        decoder.set_rules(&["chat4".into()]);
+        let decoded = decoder.decode(Event {
+            at: Time(1_000_000),
+            session: None,
+            what: EventKind::Connless(teetap_proxy::session::Connless {
+                placed,
+                made,
+                ..testing::connless(Dir::C2s, &came, sent.map(Vec::as_slice))
+            }),
+        });
+        let text = line(&decoded);
+        assert!(text.contains(words), "{words}: {text}");
+        let json = json(&decoded, Verbosity::default());
+        assert_eq!(json["actions"][0]["action"], action);
+        assert!(json["actions"][0]["rule"].is_string(), "{json}");
+    }
+}

@@ -203,6 +203,9 @@ fn connless_text(
     if let Some(after) = &message.after {
         draft = draft.push(after.damage());
     }
+    for mark in &message.handling.marks {
+        draft = draft.push(" #").push(mark);
+    }
     let gist = reading.summary(message, style.secrets);
     if !gist.is_empty() {
         draft = draft.push(' ').push(gist);

@@ -37,6 +37,8 @@ pub(crate) fn connless(dir: Dir, bytes: &[u8], sent: Option<&[u8]>) -> Connless 
         sent: sent.map(Into::into),
         link: Box::default(),
         ends: Ends::default(),
+        placed: None,
+        made: None,
     }
 }
 

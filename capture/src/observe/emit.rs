@@ -183,6 +183,8 @@ impl Observer {
                 frame: Some(frame),
                 ..Ends::default()
             },
+            placed: None,
+            made: None,
         };
         self.tally.traffic[dir].count(len);
         self.event(at, None, EventKind::Connless(event));

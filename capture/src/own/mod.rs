@@ -11,7 +11,8 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 use teetap_inspect::jsonl::{
-    AnswerBody, DatagramBody, GapBody, LogBody, NoticeBody, SessionBody, TransitBody, transits,
+    AnswerBody, DatagramBody, GapBody, LogBody, MadeBody, NoticeBody, PlacedBody, SessionBody, TransitBody,
+    transits,
 };
 use teetap_proxy::{
     io::input_log::Hex,
@@ -48,6 +49,15 @@ enum Body<'a> {
         upstream: Option<SocketAddr>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         link: Vec<TransitBody>,
+        /// Missing if no rule acted on the message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        placed: Option<PlacedBody>,
+        /// Missing for a message that was received now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        made: Option<MadeBody>,
+        /// The message as it was received earlier; missing for a message that was received now.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier: Option<Hex>,
     },
     #[serde(alias = "remark")]
     Notice {
@@ -95,9 +105,15 @@ impl<'a> Own<'a> {
                     dir: Word(connless.dir),
                     client: connless.client,
                     forwarded: connless.forwarded,
-                    packets: (true, usize::from(connless.sent.is_some())),
+                    packets: (
+                        connless.received().is_some(),
+                        usize::from(connless.sent.is_some()),
+                    ),
                     upstream: connless.ends.local,
                     link: transits(&connless.link),
+                    placed: connless.placed.as_deref().map(PlacedBody::new),
+                    made: connless.made.as_deref().map(MadeBody::new),
+                    earlier: connless.made.is_some().then(|| Hex::from(&*connless.bytes)),
                 },
                 EventKind::Answer(answer) => Body::Answer(AnswerBody::new(answer)),
                 EventKind::Notice(notice) => Body::Notice {
@@ -178,14 +194,22 @@ impl<'a> Own<'a> {
                 forwarded,
                 upstream,
                 link,
-                ..
+                packets: (was_received, _),
+                placed,
+                made,
+                earlier,
             } => EventKind::Connless(Connless {
                 dir: dir.0,
                 client,
-                bytes: packets.first()?.clone(),
+                bytes: match earlier {
+                    Some(earlier) => earlier.0,
+                    None => packets.first()?.clone(),
+                },
                 cut: 0,
                 forwarded,
-                sent: packets.get(1).cloned(),
+                sent: packets.get(usize::from(was_received)).cloned(),
+                placed: placed.map(|placed| placed.placed().into()),
+                made: made.map(|made| made.made().into()),
                 link: link.iter().map(TransitBody::transit).collect(),
                 ends: Ends {
                     client: Some(client),

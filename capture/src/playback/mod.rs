@@ -369,7 +369,10 @@ impl<R: Read> Playback<R> {
                 Some(received) => (datagram.dir, received.len()),
                 None => return,
             },
-            EventKind::Connless(connless) => (connless.dir, connless.bytes.len()),
+            EventKind::Connless(connless) => match connless.received() {
+                Some(received) => (connless.dir, received.len()),
+                None => return,
+            },
             EventKind::Session(change) => return self.count_session(event.session, change.state),
             EventKind::Notice(_) | EventKind::Answer(_) => return,
         };

@@ -103,6 +103,8 @@ fn events() -> Vec<Event> {
         sent: sent.map(Into::into),
         link: sent.into_iter().map(delayed).collect(),
         ends: ends(),
+        placed: None,
+        made: None,
     };
     vec![
         event(1000, EventKind::Session(change)),

@@ -335,7 +335,9 @@ impl Writer {
 pub(crate) fn packets_of(event: &Event) -> u64 {
     let packets = match &event.what {
         EventKind::Datagram(datagram) => usize::from(datagram.received().is_some()) + datagram.sent().count(),
-        EventKind::Connless(connless) => 1 + usize::from(connless.sent.is_some()),
+        EventKind::Connless(connless) => {
+            usize::from(connless.received().is_some()) + usize::from(connless.sent.is_some())
+        }
         EventKind::Notice(Notice::UnknownSender { bytes, .. }) => usize::from(!bytes.is_empty()),
         EventKind::Session(_) | EventKind::Notice(_) | EventKind::Answer(_) => 0,
     };

@@ -153,7 +153,14 @@ impl Scrubber {
             out.into()
         };
         let (bytes, sent) = (part(&connless.bytes), connless.sent.as_deref().map(&mut part));
+        let placed = connless
+            .placed
+            .as_deref()
+            .map(|placed| self.placed(placed).into());
+        let made = connless.made.as_deref().map(|made| self.made(made).into());
         Connless {
+            placed,
+            made,
             client: self.socket(connless.client),
             ends: self.ends(connless.ends),
             bytes,

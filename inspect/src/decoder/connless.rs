@@ -2,11 +2,8 @@
 
 use std::sync::Arc;
 
-use teetap_proxy::session::{Action, Connless, Time, Transit};
-use teetap_rules::{
-    context::{DoneView, MessageView, PacketView},
-    eval::DoneAction,
-};
+use teetap_proxy::session::{Action, Connless, Origin, Time, Transit};
+use teetap_rules::context::{MessageView, PacketView};
 use teetap_wire::{
     Code, Dir, Note, Proto,
     connless::Connless as Parsed,
@@ -16,8 +13,8 @@ use teetap_wire::{
 use super::Decoder;
 use crate::{
     after::{After, Change},
-    place::{SeenAt, link_view},
-    reading::{Layer, Message, MessageOutcome, Reading, Visibility},
+    place::{SeenAt, done_view, link_view},
+    reading::{Handling, Layer, Message, MessageOutcome, Reading, Visibility},
     transit::Transits,
 };
 
@@ -36,7 +33,7 @@ impl Decoder {
         &mut self,
         at: Time,
         connless: &Connless,
-        parsed: Option<Parsed<'_>>,
+        (parsed, handling): (Option<Parsed<'_>>, &Handling),
         records: &mut Vec<Record>,
     ) -> Message {
         let proto = match parsed {
@@ -62,15 +59,10 @@ impl Decoder {
             dir: connless.dir,
             leg: None,
             packet,
-            done: DoneView {
-                deed: match outcome(connless) {
-                    MessageOutcome::Placed(Action::Edit) => DoneAction::Edit,
-                    MessageOutcome::Placed(_) => DoneAction::Pass,
-                    _ => DoneAction::Discard,
-                },
-                link: link_view(&connless.link, Transits::of_connless(connless).are_lost()),
-                ..DoneView::default()
-            },
+            done: done_view(
+                handling,
+                link_view(&connless.link, Transits::of_connless(connless).are_lost()),
+            ),
         };
         let client = Some(connless.client);
         let Some(parsed) = parsed else {
@@ -146,7 +138,7 @@ impl Decoder {
 /// Decodes a datagram outside a connection.
 fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
     let mut reading = decoder.lend_reading();
-    reading.sizes.received = Some(connless.bytes.len());
+    reading.sizes.received = connless.received().map(<[u8]>::len);
     reading
         .sizes
         .sent
@@ -154,19 +146,23 @@ fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
     reading.is_cut = connless.cut > 0;
     reading.bytes.extend_from_slice(&connless.bytes);
     let parsed = Parsed::parse(&connless.bytes);
-    let mut message = decoder.connless(at, connless, parsed, &mut reading.records);
+    let handling = handling(connless, decoder);
+    let mut message = decoder.connless(at, connless, (parsed, &handling), &mut reading.records);
+    message.handling = handling;
     let len = parsed.map_or(connless.bytes.len(), |parsed| parsed.data().len());
     message.ranges.at = connless.bytes.len() - len;
     message.ranges.data = message.ranges.at..connless.bytes.len();
-    message.handling.done = outcome(connless);
-    if let Some(detail) = decoder.streams().connless(at, connless) {
+    let is_received = connless.made.is_none();
+    if is_received && let Some(detail) = decoder.streams().connless(at, connless) {
         message.notes.push(detail.note(connless.bytes.len()));
         reading.details.push(detail);
     }
     let is_of_browser = message
         .name
         .is_some_and(|name| ["info", "info_64", "request_info", "request_info_64"].contains(&name));
-    if let Some(token) = reading.int(&message, "token").filter(|_| is_of_browser)
+    if let Some(token) = reading
+        .int(&message, "token")
+        .filter(|_| is_of_browser && is_received)
         && let Some(detail) = decoder.streams().info_token(connless, token)
     {
         message.notes.push(detail.note(connless.bytes.len()));
@@ -186,12 +182,34 @@ fn connless(at: Time, connless: &Connless, decoder: &mut Decoder) -> Reading {
     reading
 }
 
+/// Returns the handling of a datagram outside a connection.
+fn handling(connless: &Connless, decoder: &mut Decoder) -> Handling {
+    let mut handling = Handling {
+        done: outcome(connless),
+        ..Handling::default()
+    };
+    if let Some(placed) = connless.placed.as_deref() {
+        handling.rules = decoder.rule_names(&placed.rules);
+        handling.marks.clone_from(&placed.marks);
+        handling.delay = placed.delay;
+    }
+    if let Some(made) = connless.made.as_deref() {
+        handling.origin = Origin::Rule;
+        handling.made = Some((made.how, made.waited));
+        handling.rules = made.rule.as_deref().into_iter().map(Arc::from).collect();
+    }
+    handling
+}
+
 /// Returns the outcome of a datagram outside a connection.
 fn outcome(connless: &Connless) -> MessageOutcome {
-    match (connless.forwarded, edited(connless)) {
+    let action = connless.placed.as_deref().map(|placed| placed.action);
+    match (connless.forwarded, action) {
+        (_, Some(action @ (Action::Drop | Action::Lose | Action::Hold))) => MessageOutcome::Placed(action),
         (false, _) => MessageOutcome::Discarded,
+        (true, Some(action)) => MessageOutcome::Placed(action),
+        (true, None) if edited(connless).is_some() => MessageOutcome::Placed(Action::Edit),
         (true, None) => MessageOutcome::Placed(Action::Pass),
-        (true, Some(_)) => MessageOutcome::Placed(Action::Edit),
     }
 }
 
@@ -214,6 +232,17 @@ fn as_sent(connless: &Connless) -> Option<(Vec<u8>, Change)> {
             let data = Parsed::parse(&bytes)?.data();
             Some((data.to_vec(), Change::Link))
         }
-        _ => edited(connless).map(|data| (data.to_vec(), Change::Edit)),
+        _ => {
+            let placed = connless.placed.as_deref();
+            let made = connless.made.as_deref();
+            let is_corrupted = placed.is_some_and(|placed| placed.action == Action::Corrupt)
+                || made.is_some_and(|made| made.corrupted);
+            let change = if is_corrupted {
+                Change::Corrupt
+            } else {
+                Change::Edit
+            };
+            edited(connless).map(|data| (data.to_vec(), change))
+        }
     }
 }

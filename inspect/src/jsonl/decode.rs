@@ -153,12 +153,17 @@ fn connless(message: MessageBody<'_>) -> Option<Connless> {
         client: message.client?,
         bytes: message.hex?.0,
         cut: cut.map_or(0, |note| note.len),
-        forwarded: !message.actions.iter().any(|action| action.action == "discard"),
+        forwarded: !message
+            .actions
+            .iter()
+            .any(|action| ["discard", "drop", "lose"].contains(&&*action.action)),
         sent: message.hex_out.into_iter().flatten().next().map(|hex| hex.0),
         link: message.link.iter().map(TransitBody::transit).collect(),
         ends: Ends {
             frame: message.frame,
             ..Ends::default()
         },
+        placed: message.placed.map(|placed| placed.placed().into()),
+        made: message.made.map(|made| made.made().into()),
     })
 }

@@ -21,7 +21,7 @@ use std::{
 use serde_json::value::RawValue;
 use teetap_proxy::{
     io::input_log::{Checked, Hex},
-    session::{Action, Connless, Datagram, EventKind, Level, Origin, Time},
+    session::{Action, Connless, Datagram, EventKind, Level, Time},
     words::Word,
 };
 use teetap_wire::{
@@ -33,8 +33,9 @@ use teetap_wire::{
 pub use read::Lines;
 pub use schema::{
     AnswerBody, DatagramBody, EndedByBody, EndingBody, FindingsBody, GapBody, JoinBody, LineEffect,
-    ListedBody, LogBody, NoticeBody, OLDEST, RecordingBody, ResultBody, RuleBody, RuleEffect, RuleEndingBody,
-    SessionBody, StatsBody, StepBody, SummaryBody, TransitBody, VERSION, WaitingBody, transits,
+    ListedBody, LogBody, MadeBody, NoticeBody, OLDEST, PlacedBody, RecordingBody, ResultBody, RuleBody,
+    RuleEffect, RuleEndingBody, SessionBody, StatsBody, StepBody, SummaryBody, TransitBody, VERSION,
+    WaitingBody, transits,
 };
 pub use time::rfc3339;
 use time::seconds;
@@ -48,8 +49,8 @@ use crate::{
     sentence, snapshot,
 };
 use schema::{
-    ActionBody, AfterBody, Body, FindingBody, HeaderBody, JsonLine, MadeBody, MessageBody, NoteBody,
-    PlacedBody, ReplayBody, StartBody, Summary, TallyBody,
+    ActionBody, AfterBody, Body, FindingBody, HeaderBody, JsonLine, MessageBody, NoteBody, ReplayBody,
+    StartBody, Summary, TallyBody,
 };
 
 /// Appends the `start` line of a run.
@@ -263,6 +264,8 @@ fn message_body(
         client: None,
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(reading.data(message))),
         hex_out: None,
+        placed: None,
+        made: None,
     }
 }
 
@@ -290,19 +293,29 @@ fn connless_body(
         notes: explained(&message.notes, reading, Some(message), None, style.secrets),
         snap: None,
         actions: actions(message),
-        origin: Word(Origin::Peer),
+        origin: Word(message.handling.origin),
         leg: None,
         link: transits(&connless.link),
         sent: message
             .after
             .as_deref()
             .map(|after| sent_body(after, message, style)),
-        delay_s: Duration::ZERO,
-        waited_s: Duration::ZERO,
+        delay_s: message.handling.delay.unwrap_or_default(),
+        waited_s: message.handling.made.map_or(Duration::ZERO, |(_, waited)| waited),
         client: Some(connless.client),
         hex: (style.verbosity >= Verbosity::Bytes).then(|| Hex::from(&*connless.bytes)),
         hex_out: (style.verbosity >= Verbosity::Bytes)
             .then(|| connless.sent.as_deref().map(Hex::from).into_iter().collect()),
+        placed: connless
+            .placed
+            .as_deref()
+            .filter(|_| style.verbosity >= Verbosity::Bytes)
+            .map(PlacedBody::new),
+        made: connless
+            .made
+            .as_deref()
+            .filter(|_| style.verbosity >= Verbosity::Bytes)
+            .map(MadeBody::new),
     }
 }
 

@@ -196,8 +196,9 @@ impl<R: BufRead> Lines<R> {
                 )
             }
             EventKind::Connless(connless) => {
-                let packets = 1 + usize::from(connless.sent.is_some());
-                (connless.dir, Some(&connless.bytes[..]), packets)
+                let received = connless.received();
+                let packets = usize::from(received.is_some()) + usize::from(connless.sent.is_some());
+                (connless.dir, received, packets)
             }
             EventKind::Session(change) => {
                 let is_new = change.state == State::Online

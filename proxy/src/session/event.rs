@@ -11,7 +11,7 @@ use teetap_wire::{Dir, Proto, Side};
 #[cfg(doc)]
 use super::input::Command;
 use super::{
-    datagram::{Datagram, Ends, Transit},
+    datagram::{Datagram, Ends, MadeAt, Placed, Transit},
     ids::SessionId,
     input::CommandId,
     notice::Notice,
@@ -144,4 +144,17 @@ pub struct Connless {
     pub link: Box<[Transit]>,
     /// Addresses of the datagram.
     pub ends: Ends,
+    /// The decision of the rules; `None` if no rule acted on the datagram.
+    pub placed: Option<Box<Placed>>,
+    /// The record of a datagram that a rule sends later, or again; its time of receipt is that of an earlier event. `None` for
+    /// a datagram that was received now.
+    pub made: Option<Box<MadeAt>>,
+}
+
+impl Connless {
+    /// Returns the datagram as received; `None` if it was received earlier.
+    #[must_use]
+    pub fn received(&self) -> Option<&[u8]> {
+        self.made.is_none().then_some(&self.bytes)
+    }
 }

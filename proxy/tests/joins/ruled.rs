@@ -7,8 +7,8 @@ use teetap_kit::{
     rules::compiled,
     world::{Middle, Place, client_addr, config},
 };
-use teetap_proxy::session::{Action, Config, EventKind, Hub, Input, Notice};
-use teetap_wire::{Proto, def::Datum};
+use teetap_proxy::session::{Action, Config, EventKind, Hub, Input, MadeHow, Notice};
+use teetap_wire::{Dir, Proto, def::Datum};
 
 use crate::bench::on_each_kind;
 use crate::examples::sample;
@@ -302,6 +302,32 @@ fn a_general_rule_covers_keepalives() {
 }
 
 const ASK: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xffgie3\x07";
+
+/// A message that a rule delays or doubles was received once.
+#[test]
+fn messages_of_the_browser_have_the_decision_of_the_rules() {
+    let mut stage = ruled(DDNET, "delay 200ms, dup when connless and c2s");
+    stage.run(SECOND);
+    stage.world.stranger_sends("10.7.0.1:9000".parse().unwrap(), ASK);
+    stage.run(SECOND);
+    let asks = stage.world.events.iter().filter_map(|event| match &event.what {
+        EventKind::Connless(connless) if connless.dir == Dir::C2s => Some(connless),
+        _ => None,
+    });
+    let seen: Vec<_> = asks
+        .map(|ask| {
+            let action = ask.placed.as_deref().map(|placed| placed.action);
+            let how = ask.made.as_deref().map(|made| made.how);
+            (ask.received().is_some(), ask.sent.is_some(), action, how)
+        })
+        .collect();
+    let expected = vec![
+        (true, false, Some(Action::Hold), None),
+        (false, true, None, Some(MadeHow::Release)),
+        (false, true, None, Some(MadeHow::Copy)),
+    ];
+    stage.equal(seen, expected, "the requests");
+}
 
 #[test]
 fn messages_of_the_browser_are_dropped_delayed_doubled_and_changed() {

@@ -20,8 +20,8 @@ pub use answer::AnswerBody;
 pub use control::{ListedBody, ResultBody, RuleBody, StatsBody};
 pub(super) use finding::FindingBody;
 pub use finding::FindingsBody;
-pub(super) use handling::{MadeBody, PlacedBody};
-pub use handling::{TransitBody, transits};
+
+pub use handling::{MadeBody, PlacedBody, TransitBody, transits};
 pub use join::{JoinBody, StepBody};
 pub use report::{GapBody, LogBody, NoticeBody, WaitingBody};
 pub use summary::{

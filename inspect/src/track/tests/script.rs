@@ -185,6 +185,8 @@ impl Script {
             sent: None,
             link: Box::default(),
             ends: Ends::default(),
+            placed: None,
+            made: None,
         }));
         notes(&decoded)
     }

@@ -233,6 +233,8 @@ impl Hub {
                 sent: self.env.out.sent_since(mark).next().map(Into::into),
                 link: self.env.out.transits_since(mark),
                 ends,
+                placed: self.late.placed.take(),
+                made: self.late.made.take(),
             };
             self.env
                 .out
@@ -397,6 +399,8 @@ impl Hub {
                         .then(|| self.env.listeners.server(client.listener).port()),
                     frame: None,
                 },
+                placed: self.late.placed.take(),
+                made: self.late.made.take(),
             };
             self.env.out.event(self.env.now, None, EventKind::Connless(event));
         }

@@ -9,7 +9,7 @@ use teetap_wire::{Connless as Wire, Dir, Packet, Proto, Scratch, Side, Token};
 
 use super::Hub;
 use crate::session::{
-    ClientAddr, EventKind, Notice, SessionId, Time,
+    Action, ClientAddr, EventKind, MadeAt, MadeHow, Notice, Placed, SentAt, SessionId, Time,
     datagram::readable,
     link::connless,
     timers::{Alarm, Timer},
@@ -18,8 +18,8 @@ use crate::session::{
 /// Maximum number of delayed messages; further ones are forwarded without a delay.
 const MAX_LATE: usize = 256;
 
-/// A delayed message with its route, and the message as received if a rule edited it.
-type Delayed = (ConnlessRoute, Box<[u8]>, Option<Arc<[u8]>>);
+/// A delayed message with its route, its record, and the message as received if a rule edited it.
+type Delayed = (ConnlessRoute, Box<[u8]>, MadeAt, Option<Arc<[u8]>>);
 
 /// Messages outside a connection that rules delay, and the alarms for delayed messages.
 #[derive(Debug, Default)]
@@ -29,6 +29,10 @@ pub(super) struct DelayedConnless {
     next: u64,
     /// The message as received, while the message that a rule edited is forwarded.
     pub(super) original: Option<Arc<[u8]>>,
+    /// The decision about the message that is forwarded now.
+    pub(super) placed: Option<Box<Placed>>,
+    /// The record of the delayed message or copy that is forwarded now.
+    pub(super) made: Option<Box<MadeAt>>,
     /// Alarm for the next of the messages.
     alarm: Alarm,
     /// Alarm for the next message that a link line delays.
@@ -68,21 +72,89 @@ impl Hub {
         let bytes = readable(bytes);
         let verdict = self.rule_connless(way, &read, bytes.len());
         let header = bytes.len() - read.data().len();
-        let edited = verdict.edit.map(|edit| {
+        let edited = verdict.edit.as_ref().map(|edit| {
             let header = bytes.get(..header).unwrap_or_default();
-            [header, &edit].concat()
+            [header, edit].concat()
         });
         self.late.original = edited.is_some().then(|| bytes.into());
         let bytes = edited.as_deref().unwrap_or(bytes);
-        match verdict.fate {
-            Fate::Drop | Fate::Lose { .. } => self.report_dropped(way, bytes),
-            Fate::Delay { for_, .. } => self.pass_late(way, bytes, for_),
-            _ => self.pass_now(way, bytes),
+        let (placed, made) = self.records(&verdict, bytes.len());
+        let delay = placed.delay;
+        self.late.placed = (!placed.rules.is_empty()).then(|| placed.into());
+        match (verdict.fate, delay) {
+            (Fate::Drop | Fate::Lose { .. }, _) => self.report_unsent(way, bytes, false),
+            (_, Some(for_)) => {
+                self.report_unsent(way, bytes, true);
+                let waited = for_;
+                self.pass_late(
+                    way,
+                    bytes,
+                    MadeAt {
+                        waited,
+                        ..made.clone()
+                    },
+                );
+            }
+            _ => {
+                self.pass_now(way, bytes);
+                self.late.placed = None;
+            }
         }
         for after in verdict.copies {
-            self.pass_late(way, bytes, after);
+            let copy = MadeAt {
+                how: MadeHow::Copy,
+                rule: self.env.rule_name(verdict.copied_by),
+                waited: after,
+                ..made.clone()
+            };
+            self.pass_late(way, bytes, copy);
         }
         self.late.original = None;
+    }
+
+    /// Returns the decision about a message of `len` bytes, and the record of a message that is sent later or again.
+    fn records(&self, verdict: &Verdict, len: usize) -> (Placed, MadeAt) {
+        let delay = match verdict.fate {
+            Fate::Delay { for_, .. } if !for_.is_zero() && self.has_room() => Some(for_),
+            _ => None,
+        };
+        let action = match verdict.fate {
+            Fate::Drop => Action::Drop,
+            Fate::Lose { .. } => Action::Lose,
+            _ if delay.is_some() => Action::Hold,
+            _ if verdict.is_corrupted => Action::Corrupt,
+            _ if verdict.edit.is_some() => Action::Edit,
+            _ => Action::Pass,
+        };
+        let placed = Placed {
+            delay,
+            ..Placed::new(None, action).touched(verdict.rules.clone(), verdict.marks.clone())
+        };
+        let rule = self.env.rule_name(verdict.by.or(verdict.rules.last().copied()));
+        let made = MadeAt {
+            sent: SentAt {
+                datagram: 0,
+                at: 0,
+                len: u16::try_from(len).unwrap_or(u16::MAX),
+            },
+            how: MadeHow::Release,
+            rule,
+            held: None,
+            waited: Duration::ZERO,
+            corrupted: verdict.is_corrupted,
+        };
+        (placed, made)
+    }
+
+    fn has_room(&self) -> bool {
+        self.late.waiting.len() < MAX_LATE
+    }
+
+    /// Forwards a message that is not received now.
+    fn pass_made(&mut self, way: ConnlessRoute, bytes: &[u8], made: MadeAt) {
+        self.late.made = Some(made.into());
+        self.pass_now(way, bytes);
+        self.late.made = None;
     }
 
     fn pass_now(&mut self, way: ConnlessRoute, bytes: &[u8]) {
@@ -93,15 +165,17 @@ impl Hub {
         }
     }
 
-    fn pass_late(&mut self, way: ConnlessRoute, bytes: &[u8], after: Duration) {
-        if after.is_zero() || self.late.waiting.len() >= MAX_LATE {
-            return self.pass_now(way, bytes);
+    /// Forwards a message after the time that `made` has.
+    fn pass_late(&mut self, way: ConnlessRoute, bytes: &[u8], made: MadeAt) {
+        if made.waited.is_zero() || !self.has_room() {
+            let waited = Duration::ZERO;
+            return self.pass_made(way, bytes, MadeAt { waited, ..made });
         }
-        let at = self.env.now + after;
+        let at = self.env.now + made.waited;
         self.late.next += 1;
         self.late.waiting.insert(
             (at, self.late.next),
-            (way, bytes.into(), self.late.original.clone()),
+            (way, bytes.into(), made, self.late.original.clone()),
         );
         self.timers.set(Timer::Late, &mut self.late.alarm, at);
     }
@@ -115,20 +189,22 @@ impl Hub {
                 self.timers.set(Timer::Late, &mut self.late.alarm, at);
                 return;
             }
-            let (way, bytes, original) = entry.remove();
+            let (way, bytes, made, original) = entry.remove();
             self.late.original = original;
-            self.pass_now(way, &bytes);
+            self.pass_made(way, &bytes, made);
             self.late.original = None;
         }
     }
 
-    fn report_dropped(&mut self, way: ConnlessRoute, bytes: &[u8]) {
+    /// Reports a message that is not sent now. `waits` is true if it is sent later.
+    fn report_unsent(&mut self, way: ConnlessRoute, bytes: &[u8], waits: bool) {
         let mark = self.env.out.mark();
         match way {
-            ConnlessRoute::FromClient(addr) => self.report_connless(Dir::C2s, addr, bytes, false, mark),
-            ConnlessRoute::ToBrowser(addr) => self.report_connless(Dir::S2c, addr, bytes, false, mark),
-            ConnlessRoute::ToSession(id) => self.report_to_session(id, bytes, false, mark),
+            ConnlessRoute::FromClient(addr) => self.report_connless(Dir::C2s, addr, bytes, waits, mark),
+            ConnlessRoute::ToBrowser(addr) => self.report_connless(Dir::S2c, addr, bytes, waits, mark),
+            ConnlessRoute::ToSession(id) => self.report_to_session(id, bytes, waits, mark),
         }
+        self.late.placed = None;
     }
 
     fn rule_connless(&mut self, way: ConnlessRoute, read: &Wire<'_>, size: usize) -> Verdict {
