@@ -14,6 +14,7 @@ use crate::{
     app::{
         Overlay,
         cursor::Moves as _,
+        history::Row,
         timeline::{Reading, Timeline},
     },
 };
@@ -181,6 +182,36 @@ fn the_newest_row_is_followed_until_another_one_is_selected() {
     assert_eq!(app.messages.number(), open);
     press(&mut app, "esc esc");
     assert!(app.messages.follows());
+}
+
+#[test]
+fn the_newest_row_is_followed_again_from_its_place_on() {
+    let mut app = unfolded();
+    let rows = app.messages.len();
+    press(&mut app, "k k");
+    for (place, follows) in [(rows - 3, false), (rows - 2, false), (rows - 1, true)] {
+        let found = (app.messages.selected(), app.messages.follows());
+        assert_eq!(found, (Some(place), follows), "of {rows} rows");
+        press(&mut app, "j");
+    }
+}
+
+/// Several rows have the same time.
+#[test]
+fn a_time_selects_its_first_row() {
+    let mut app = unfolded();
+    press(&mut app, "g");
+    let mut times = Vec::new();
+    for _ in 0..60 {
+        times.push(app.messages.row().and_then(Row::at).unwrap());
+        press(&mut app, "j");
+    }
+    for time in &times {
+        assert!(app.select_time(*time), "{time:?}");
+        let first = times.iter().position(|other| other == time);
+        assert_eq!(app.messages.selected(), first, "{time:?} of {times:?}");
+    }
+    assert!(!app.select_time(Time(u64::MAX)));
 }
 
 #[test]
