@@ -110,6 +110,8 @@ fn a_rule_keeps_its_words_without_its_values() {
         ("set message to \"a b\"", "set message to \"***\""),
         ("say 'a\"b' end", "say '***' end"),
         ("say \"a\\\"b\" end", "say \"****\" end"),
+        // The quote after an escaped backslash ends the text.
+        ("say \"a\\\\\" log \"b\" end", "say \"***\" log \"*\" end"),
         ("when /ab+/ end", "when /***/ end"),
         ("a / b", "a / b"),
         ("c2s 0x0102030405 end", "c2s 0x0102030405 end"),
