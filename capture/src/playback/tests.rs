@@ -477,6 +477,29 @@ fn an_event_of_any_number_of_packets_takes_no_memory_without_end() {
     }
 }
 
+/// A program that crashed leaves sessions without their end. The next run begins again with session 1.
+#[test]
+fn sessions_of_each_run_in_a_file_are_counted() {
+    let run = Run {
+        version: "1".to_owned(),
+        wall: 7,
+        seed: 7,
+        target: "a".to_owned(),
+        server: ([127, 0, 0, 1], 1).into(),
+        listen: ([127, 0, 0, 1], 2).into(),
+    };
+    let mut playback = Playback::pcapng(&b""[..]);
+    let mut counts = Vec::new();
+    for _ in 0..2 {
+        playback.section(Some(run.clone()));
+        for state in [State::Opening, State::Online, State::Online] {
+            playback.count_session(Some(SessionId(1)), state);
+        }
+        counts.push(playback.tally().sessions);
+    }
+    assert_eq!(counts, [1, 2], "sessions after each of two runs with one session");
+}
+
 #[test]
 fn a_link_type_that_cannot_be_read_is_told_once() {
     let mut file = File::new(false);
