@@ -120,6 +120,7 @@ impl RecordingFile {
             cut: 0,
             end: 0,
             withdrawn: None,
+            withdrawn: None,
         };
         match flock(&opened.file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -289,6 +290,10 @@ pub(crate) fn end_of_pcapng(file: &mut BufReader<&File>) -> Result<Option<u64>, 
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::OwnedFd;
+
+    use rustix::fs::{OFlags, fcntl_setfl};
+
     use super::*;
 
     #[test]
@@ -311,5 +316,30 @@ mod tests {
         assert_eq!(file.write(b"event", &[5]).unwrap_err().0, 0);
         drop(file);
         assert!(!path.exists());
+    }
+
+    /// A pipe that nobody reads takes some bytes and then fails, like a full disk.
+    #[test]
+    fn an_event_that_was_written_to_its_end_counts_as_written() {
+        let (_reader, writer) = io::pipe().unwrap();
+        fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+        let mut file = RecordingFile {
+            path: PathBuf::new(),
+            file: OwnedFd::from(writer).into(),
+            is_new: false,
+            was_open: false,
+            is_kept: true,
+            cut: 0,
+            end: 0,
+            withdrawn: None,
+        };
+        let room = 64 << 10;
+        let (ends, after) = ([100, room, room + 1], vec![0; room + 1]);
+        let (whole, error) = file.write(&after, &ends).unwrap_err();
+        assert_eq!(
+            (whole, file.end, error.kind()),
+            (2, room as u64, io::ErrorKind::WouldBlock),
+            "whole events, end of the file"
+        );
     }
 }
