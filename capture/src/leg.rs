@@ -236,6 +236,10 @@ fn error(error: ReadError) -> io::Error {
 mod tests {
     use std::time::Duration;
 
+    use teetap_proxy::session::{Origin, Transit};
+    use teetap_rules::impair::Lost;
+    use teetap_wire::{Dir, Proto};
+
     use super::*;
 
     /// The link has no record of a datagram that it sends at once and unchanged, even if it sends a duplicate.
@@ -257,5 +261,32 @@ mod tests {
         assert_eq!(delays(std::slice::from_ref(&duplicate), 0), [0, 0]);
         assert_eq!(delays(&[late.clone(), duplicate], 0), [3000, 0]);
         assert_eq!(delays(&[late], 1), [0]);
+    }
+
+    #[test]
+    fn only_what_the_link_let_through_arrives() {
+        let sent = [&b"ab"[..], b"cd", b"ef"].into_iter();
+        let mut datagram = Datagram::new(Dir::C2s, Proto::V7, Origin::Peer, b"ab", sent.clone());
+        let transit = |datagram, lost, ms, corrupted: &[u32]| Transit {
+            datagram,
+            lost,
+            delay: Duration::from_millis(ms),
+            corrupted: corrupted.into(),
+            ..Transit::default()
+        };
+        datagram.link = [
+            transit(0, None, 20, &[8]),
+            transit(0, Some(Lost::Queue), 0, &[]),
+            transit(1, Some(Lost::Loss), 0, &[]),
+        ]
+        .into();
+        let of = |(at, bytes)| arrivals(&datagram.link, at, bytes);
+        let arrived: Vec<_> = sent.enumerate().map(of).collect();
+        let expected = [
+            vec![(20_000_000, b"ac".to_vec())],
+            vec![],
+            vec![(0, b"ef".to_vec())],
+        ];
+        assert_eq!(arrived, expected, "delayed and damaged, lost, untouched");
     }
 }

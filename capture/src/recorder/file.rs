@@ -120,7 +120,6 @@ impl RecordingFile {
             cut: 0,
             end: 0,
             withdrawn: None,
-            withdrawn: None,
         };
         match flock(&opened.file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
