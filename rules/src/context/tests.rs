@@ -222,3 +222,21 @@ fn a_repeat_is_not_followed_and_the_end_of_a_session_frees_its_snapshots() {
     contexts.on_session(2, 1, SessionState::Closed, client());
     assert_eq!(contexts.held(), 0);
 }
+
+/// A session that holds more than the limit alone keeps its snapshots.
+#[test]
+fn a_session_that_sends_does_not_give_way() {
+    let mut contexts = Contexts::new(Registry::builtin()).with_limit(1);
+    for session in [1, 2] {
+        contexts.on_session(1, session, SessionState::Opening, client());
+        for tick in 100..110 {
+            take(&mut contexts, &view_of_server(session, &snapshot(tick, 10)));
+        }
+    }
+    let newest = |session| contexts.get(session)?.store()?.newest().map(|(tick, _)| tick);
+    assert_eq!(
+        [newest(1), newest(2)],
+        [None, Some(109)],
+        "newest tick of a silent session, and of one that sends"
+    );
+}
