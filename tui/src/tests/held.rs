@@ -1,7 +1,7 @@
 //! Tests of the intercept queue, its form, and the requests that they send.
 
 use teetap_inspect::control::Command;
-use teetap_proxy::session::{SessionId, Time};
+use teetap_proxy::session::{HeldMessage, SessionId, Time};
 use teetap_wire::Dir;
 
 use super::{
@@ -232,4 +232,23 @@ fn a_long_value_of_a_form_is_scrolled_to_the_cursor() {
     type_text(&mut app, " the end");
     let screen = draw(&mut app, (60, 16));
     assert!(screen.contains("xxx the end"), "{screen}");
+}
+
+/// Each direction numbers its held messages from 1.
+#[test]
+fn the_selected_message_stays_selected_in_its_direction() {
+    let mut app = live();
+    let c2s = held_message(1, "cl_say{mode: all, message: \"one\"}");
+    let s2c = HeldMessage {
+        dir: Dir::S2c,
+        ..c2s.clone()
+    };
+    let mut selected = Vec::new();
+    for _ in 0..3 {
+        let list = vec![c2s.clone(), s2c.clone()];
+        app.answer(&Command::Held { session: None }.into(), Ok(Reply::Held(list)));
+        selected.push(app.queue.selected().map(|held| held.message.dir));
+        app.queue.cursor.select(1);
+    }
+    assert_eq!(selected, [Dir::C2s, Dir::S2c, Dir::S2c].map(Some));
 }
