@@ -1,7 +1,7 @@
 //! Tests of messages that a person sends, of rules and texts made from rows, and of commands.
 
-use teetap_inspect::control::Command;
-use teetap_proxy::session::{Level, SessionId, Time};
+use teetap_inspect::control::{Command, Inject};
+use teetap_proxy::session::{Level, SessionId, State, Time};
 use teetap_wire::def::{Registry, Secrets};
 
 use super::{
@@ -51,6 +51,41 @@ fn a_command_acts_on_the_session_that_is_shown() {
         found,
         [r#"Close { session: Some(SessionId(2)), all: false, side: Both, reason: "x" }"#]
     );
+}
+
+/// The view shows a session, or the message is sent in the session of the selected row.
+#[test]
+fn a_message_is_sent_in_the_session_that_is_shown() {
+    let mut app = super::proxied::with_events(0);
+    let is_online = |app: &App, session| {
+        let followed = app.sessions.follow.session(SessionId(session));
+        followed.is_some_and(|followed| followed.state == State::Online)
+    };
+    let mut events = super::proxied::events().into_iter();
+    while !(is_online(&app, 1) && is_online(&app, 2)) {
+        app.push(&events.next().unwrap());
+    }
+    app.orders.is_live = true;
+    for _ in 0..app.messages.len() {
+        if app.messages.row().and_then(Row::session) != Some(SessionId(2)) {
+            app.messages.up(1);
+        }
+    }
+    app.sessions.pick(SessionId(1));
+    let mut sent = Vec::new();
+    for view in ["1", "4"] {
+        press(&mut app, view);
+        press(&mut app, ":");
+        type_text(&mut app, "inject s2c sv_broadcast{message: \"hi\"}");
+        press(&mut app, "enter");
+        for request in app.take_requests() {
+            if let Request::Run(Command::Inject(Inject { session, .. })) = request {
+                sent.push((view, session));
+            }
+        }
+    }
+    let expected = [("1", 2), ("4", 1)].map(|(view, session)| (view, Some(SessionId(session))));
+    assert_eq!(sent, expected, "view, session");
 }
 
 #[test]
