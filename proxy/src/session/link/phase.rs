@@ -202,3 +202,24 @@ impl LoneAccept {
         due
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An ACCEPT that arrives twice resets the numbers of the server, so a slow link gets more time.
+    #[test]
+    fn a_lone_accept_waits_for_four_answers_and_at_least_two_seconds() {
+        for (took, every) in [(0, 2000), (500, 2000), (501, 2004), (3000, 12_000)] {
+            let [took, every] = [took, every].map(Duration::from_millis);
+            let now = Time(7);
+            let mut accept = LoneAccept::new(now, took);
+            let repeats = [accept.repeat_at(), accept.repeat_at() + every];
+            assert_eq!(repeats, [now + every, now + every * 2], "CONNECT took {took:?}");
+            let before = Time(repeats[0].0 - 1);
+            let dues = [before, repeats[0], repeats[0]].map(|at| accept.is_due(at));
+            assert_eq!(dues, [false, true, false], "CONNECT took {took:?}");
+            assert_eq!(accept.repeat_at(), repeats[1], "CONNECT took {took:?}");
+        }
+    }
+}
