@@ -95,3 +95,32 @@ impl ClientAcks {
         self.unacked.memory() + self.unsent.memory()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the codes of the notes on a client that acks tick 900, while complete snapshots from tick 1000 on are
+    /// known.
+    fn noted(mut acks: ClientAcks) -> Vec<&'static str> {
+        let mut notes = Notes::new();
+        for tick in (1000..2000).step_by(10) {
+            acks.sent(tick);
+            acks.unsent.complete(tick);
+            let tick = (900, (0, 1));
+            acks.on_ack(Ack { tick, intended: None }, &mut notes);
+        }
+        notes.iter().map(|note| note.code.name()).collect()
+    }
+
+    #[test]
+    fn a_client_may_ack_a_snapshot_that_a_gap_hides() {
+        let mut behind_a_gap = ClientAcks::default();
+        behind_a_gap.gap();
+        assert_eq!(
+            (noted(ClientAcks::default()), noted(behind_a_gap)),
+            (vec!["snap-unacked"], vec![]),
+            "notes without a gap, and after one"
+        );
+    }
+}
