@@ -236,7 +236,7 @@ fn error(error: ReadError) -> io::Error {
 mod tests {
     use std::time::Duration;
 
-    use teetap_proxy::session::{Origin, Transit};
+    use teetap_proxy::session::{Datagram, Origin};
     use teetap_rules::impair::Lost;
     use teetap_wire::{Dir, Proto};
 
