@@ -271,11 +271,6 @@ impl Acks {
         Some(count).filter(|count| *count < REQUESTS)
     }
 
-    /// Returns the time of the first known resend request since a time; `None` if there is none.
-    pub(super) fn requested_since(&self, since: Time) -> Option<Time> {
-        self.requests.iter().copied().find(|at| *at >= since)
-    }
-
     /// Returns true if `ack` would have been valid [`LATE`] ago, so that its datagram was probably reordered.
     pub(super) fn was_last(&self, ack: Seq, at: Time) -> bool {
         let mut recent = self.recent.iter().rev();

@@ -1,7 +1,5 @@
 //! Analyses a chunk: its sequence number, its earlier copies, and the message to which it replies.
 
-use std::time::Duration;
-
 use teetap_proxy::session::{Action, SessionId, Time};
 use teetap_wire::{
     Chunk, Code, Dir, Flags, Note, Seq, Side, Token,
@@ -299,17 +297,7 @@ impl Stream {
                 let code = Code::ResendChanged;
                 found.add(of_chunk(piece, code), fact);
             }
-            Likeness::New => {
-                let before = own.renumbered_copy(seq, data, seen.at);
-                if let Some(before) = before.filter(|_| !header.resend) {
-                    let note = Note {
-                        code: Code::ResendMissing,
-                        at: 0,
-                        len: 0,
-                    };
-                    found.add(note, Fact::Renumbered { got: seq, before });
-                }
-            }
+            Likeness::New => {}
         }
         likeness
     }
@@ -512,35 +500,7 @@ impl Stream {
     }
 }
 
-/// Number of copies of a missing message under other numbers, and the time since the receiver requested it, after which
-/// they are no repetition of the same message: within that time a correct sender has sent it again under its number.
-const RENUMBERED: u8 = 4;
-const REQUESTED: Duration = Duration::from_secs(1);
-
 impl super::DirectionState {
-    /// Returns the number of the message that the receiver lacks and has requested, once, if a new message is another
-    /// copy of it.
-    fn renumbered_copy(&mut self, seq: Seq, data: &[u8], at: Time) -> Option<Seq> {
-        let missing = self.acked()?.next();
-        let sent = self.copies.last_of(missing).filter(|_| missing != seq)?;
-        if !self.copies.holds(missing, copies::hash(data)) {
-            return None;
-        }
-        let requested = self.acks.requested_since(sent)?;
-        if self.renumbered.of != Some((missing, sent)) {
-            self.renumbered = super::Renumbered {
-                of: Some((missing, sent)),
-                copies: 0,
-            };
-        }
-        let is_early = at.since(requested) < REQUESTED;
-        let copies = &mut self.renumbered.copies;
-        *copies = copies
-            .saturating_add(1)
-            .min(if is_early { RENUMBERED - 1 } else { u8::MAX });
-        (*copies == RENUMBERED).then_some(missing)
-    }
-
     /// Returns the last ack of the receiver; `None` if the forwarded numbers differ from the sender's.
     fn acked(&self) -> Option<Seq> {
         self.acks.last.filter(|_| !self.acks.is_shifted)

@@ -230,16 +230,6 @@ struct DirectionState {
     shown: OwedReplies,
     /// What the receiver has proved to receive.
     echo: Echo,
-    /// Copies of the missing message under other numbers.
-    renumbered: Renumbered,
-}
-
-/// The copies of a missing message that its sender has sent under other numbers.
-#[derive(Clone, Copy, Debug, Default)]
-struct Renumbered {
-    /// The missing message, and the time of its last copy under its own number.
-    of: Option<(Seq, Time)>,
-    copies: u8,
 }
 
 /// Evidence that the network loses, duplicates or delays datagrams.

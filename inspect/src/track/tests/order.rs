@@ -669,27 +669,3 @@ fn a_number_of_a_chunk_that_is_not_vital_is_named() {
         assert_eq!(says, Some(true), "{proto} {dir} {found:?}");
     }
 }
-
-/// A sender that retransmits a message only under new numbers: its receiver waits for the old one.
-#[test]
-fn copies_of_a_requested_message_under_new_numbers_are_named() {
-    for proto in Proto::ALL {
-        let mut script = Script::new(proto);
-        for number in 1..10 {
-            script.vital(Dir::S2c, 0, number);
-            script.at += 10_000;
-        }
-        script.keepalive(Dir::C2s, 8);
-        script.request(Dir::C2s, 8);
-        let mut found = Vec::new();
-        for number in 10..30 {
-            script.at += 100_000;
-            let notes = script.send(Dir::S2c, 0, &[(Some(number), false, &[0x7f, 0, 9])]);
-            found.extend(notes.into_iter().filter(|(code, _)| *code == Code::ResendMissing));
-            script.request(Dir::C2s, 8);
-        }
-        let texts: Vec<_> = found.iter().map(|(_, text)| text.as_str()).collect();
-        let expected = "number 19 has the message of number 9: a resend keeps the number";
-        assert!(texts.contains(&expected), "{proto}: {texts:?}");
-    }
-}
