@@ -291,6 +291,7 @@ impl Verdict {
             | Fate::Pause { .. }
             | Fate::Reorder { .. } => {}
         }
+        self.copied_by = self.copied_by.filter(|_| !self.copies.is_empty());
     }
 
     /// Creates a verdict with only a fate.

@@ -53,6 +53,7 @@ fn each_action_has_its_verdict() {
             copies: vec![Duration::ZERO; copies],
             rules: vec![RuleId(0)],
             by: (fate != Fate::Pass).then_some(RuleId(0)),
+            copied_by: (copies > 0).then_some(RuleId(0)),
             ..Verdict::PASS
         };
         assert_eq!(

@@ -174,6 +174,7 @@ fn renumbered((verdict, effects): (Verdict, Vec<Effect>), less: u16) -> (Verdict
     });
     let verdict = Verdict {
         fate,
+        copied_by: verdict.copied_by.and_then(number),
         by: verdict.by.and_then(number),
         rules,
         overtakes,

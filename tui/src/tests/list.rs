@@ -690,7 +690,7 @@ fn visible_rows_stay_where_they_are_while_old_ones_are_dropped() {
 #[test]
 fn a_handshake_stays_when_older_rows_are_dropped() {
     let mut app = blank();
-    app.messages.history.limit = 400 << 10;
+    app.messages.history.limit = 480 << 10;
     for _ in 0..6 {
         for decoded in events("tw07-session") {
             app.push(&decoded);
