@@ -108,7 +108,7 @@ impl Shape {
             .filter(|(_, field)| field.repeat == Repeat::One);
         let missing = singles.map(|(at, field)| {
             let next = self.fields.get(at + 1);
-            let what = next.map(|next| FieldOrder::Missing(&*field.name, &*next.name));
+            let what = next.map(|next| FieldOrder::Missing(&field.name, &next.name));
             (
                 what,
                 all.iter()
@@ -128,7 +128,7 @@ impl Shape {
             let is_other = self.is_text(at) != self.is_text(at + 1);
             is_other.then(|| {
                 (
-                    Some(FieldOrder::Swapped(&*first.name, &*second.name)),
+                    Some(FieldOrder::Swapped(&first.name, &second.name)),
                     order.collect(),
                 )
             })
@@ -149,7 +149,7 @@ impl Shape {
         of: &impl Fn(usize) -> I,
     ) -> Option<(Option<FieldOrder>, Vec<usize>)> {
         let is_list = |field: &&Field| matches!(field.repeat, Repeat::Fixed(_));
-        let first = self.fields.iter().position(|field| is_list(field))?;
+        let first = self.fields.iter().position(is_list)?;
         let Repeat::Fixed(count) = self.fields.get(first)?.repeat else {
             return None;
         };

@@ -310,12 +310,12 @@ fn connless_body(
             .placed
             .as_deref()
             .filter(|_| style.verbosity >= Verbosity::Bytes)
-            .map(PlacedBody::new),
+            .map(|placed| PlacedBody::new(placed).into()),
         made: connless
             .made
             .as_deref()
             .filter(|_| style.verbosity >= Verbosity::Bytes)
-            .map(MadeBody::new),
+            .map(|made| MadeBody::new(made).into()),
     }
 }
 

@@ -186,7 +186,7 @@ pub(crate) fn wrong_size(
             if is_wrong && found.is_none() {
                 found = Some(WrongSize {
                     chunk: index + 1,
-                    name: &*def.name,
+                    name: &def.name,
                     got,
                     expected: size,
                     is_each: which.is_none(),

@@ -129,11 +129,11 @@ pub(in crate::jsonl) struct MessageBody<'a> {
     pub(in crate::jsonl) hex_out: Option<Vec<Hex>>,
     /// The decision of the rules about a message outside a connection, with `-vv`; missing if no rule acted on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::jsonl) placed: Option<PlacedBody>,
+    pub(in crate::jsonl) placed: Option<Box<PlacedBody>>,
     /// The record of a message outside a connection that a rule sent later, or again, with `-vv`; missing for other
     /// messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::jsonl) made: Option<MadeBody>,
+    pub(in crate::jsonl) made: Option<Box<MadeBody>>,
 }
 
 /// A message as its receiver got it.

@@ -11,6 +11,7 @@ mod opening;
 use teetap_wire::{Code, Control, Dir, Flags, Note, Packet, Property, Proto, Seq, Token};
 
 use super::expected::Expected;
+use super::handshake::TokenExchanges;
 use super::recorded::given_token;
 use super::{Detail, Fact, NoteSink, Seen, Stream, Streams};
 use opening::note_handshake;
@@ -50,14 +51,7 @@ impl Streams {
             stream.began.get_or_insert(seen.at);
         }
         if notes {
-            let mistake = exchanges.look((seen.datagram, packet), &mut stream.connect);
-            if let Some(Control::Connect {
-                token: Some(token), ..
-            }) = packet.control()
-            {
-                stream.given = exchanges.given_to(token).filter(|_| seen.datagram.leg.is_none());
-            }
-            note_handshake(mistake, seen.datagram, found);
+            stream.note_exchange(exchanges, seen, found);
         }
         let is_before_slot = stream.is_before_slot(seen);
         stream.note_accept(notes, found);
@@ -74,12 +68,7 @@ impl Streams {
             stream.note_foreign_ack(past, seen, expected.ack, found);
             stream.deliveries = stream.deliveries(seen);
         }
-        let shows_loss = packet.header.flags.contains(Flags::RESEND) || found.has(Code::Overtaken);
-        stream.both(dir).0.network.is_rough |= shows_loss;
-        stream.is_doubtful = found
-            .notes
-            .iter()
-            .any(|note| note.code.has(Property::MayLoseChunks));
+        stream.look_at_network(seen, found);
         if notes && !stream.is_void {
             stream.note_form(seen, found);
         }
@@ -122,6 +111,26 @@ impl Streams {
 }
 
 impl Stream {
+    /// Adds a note if a handshake packet does not match the packets before it, and records the token that the server gave.
+    fn note_exchange(&mut self, exchanges: &mut TokenExchanges, seen: &Seen<'_>, found: &mut NoteSink<'_>) {
+        let mistake = exchanges.look((seen.datagram, seen.packet), &mut self.connect);
+        if let Some(Control::Connect {
+            token: Some(token), ..
+        }) = seen.packet.control()
+        {
+            self.given = exchanges.given_to(token).filter(|_| seen.datagram.leg.is_none());
+        }
+        note_handshake(mistake, seen.datagram, found);
+    }
+
+    /// Records whether the network loses or reorders datagrams, and whether some receivers drop a part of this one.
+    fn look_at_network(&mut self, seen: &Seen<'_>, found: &NoteSink<'_>) {
+        let shows_loss = seen.packet.header.flags.contains(Flags::RESEND) || found.has(Code::Overtaken);
+        self.both(seen.datagram.dir).0.network.is_rough |= shows_loss;
+        let mut notes = found.notes.iter();
+        self.is_doubtful = notes.any(|note| note.code.has(Property::MayLoseChunks));
+    }
+
     /// Counts the bytes sent to a client address that may be spoofed, and adds a note if they are too many.
     fn note_surplus(&mut self, seen: &Seen<'_>, token: Option<Token>, notes: bool, found: &mut NoteSink<'_>) {
         let Some(bytes) = seen.datagram.received().map(<[u8]>::len) else {

@@ -231,7 +231,7 @@ pub(super) fn report(text: &str) -> Option<String> {
             other => ("", rest.get(other.len_utf8()..)?),
         };
         // A letter before a quote, as in `f"text"`, is part of the string.
-        if !part.is_empty() && !(part.len() == 1 && after.starts_with(['"', '\''])) {
+        if !(part.is_empty() || part.len() == 1 && after.starts_with(['"', '\''])) {
             values.push(part);
         }
         rest = after;

@@ -189,7 +189,7 @@ fn searched(text: &str) -> Option<String> {
 /// Returns the text whose bytes are written as `64:72:6f` or `64726f`; `None` if they are not a text.
 fn hex_text(text: &str) -> Option<String> {
     let digits = text.trim_start_matches("0x").replace([':', ' '], "");
-    let is_hex = digits.len() >= 4 && digits.len() % 2 == 0 && digits.is_ascii();
+    let is_hex = digits.len() >= 4 && digits.len().is_multiple_of(2) && digits.is_ascii();
     is_hex.then_some(())?;
     let bytes = (0..digits.len())
         .step_by(2)
