@@ -228,9 +228,16 @@ impl<'a> Transcoder<'a> {
                 self.take(len)?;
                 Some(value)
             }
-            Ints::Little => Some(i32::from_le_bytes(*self.take(4)?.first_chunk()?)),
-            Ints::Big => Some(i32::from_be_bytes(*self.take(4)?.first_chunk()?)),
+            Ints::Little => Some(i32::from_le_bytes(self.four()?)),
+            Ints::Big => Some(i32::from_be_bytes(self.four()?)),
         }
+    }
+
+    /// Reads an int of four bytes. A number as text, such as `276`, has four bytes with its NUL, too.
+    fn four(&mut self) -> Option<[u8; 4]> {
+        let bytes: [u8; 4] = *self.take(4)?.first_chunk()?;
+        let is_text = matches!(bytes, [digits @ .., 0] if digits.iter().all(u8::is_ascii_digit));
+        (!is_text).then_some(bytes)
     }
 
     fn text(&mut self) -> Option<&'a [u8]> {
@@ -361,6 +368,14 @@ mod tests {
         let mut cut = start_info(little, ended);
         cut.pop();
         assert_eq!(say(&cut), None);
+    }
+
+    #[test]
+    fn a_number_as_text_is_no_int_of_four_bytes() {
+        let mut body = start_info(packed, ended);
+        let at = "nameless tee\0clan\0".len();
+        body.splice(at..at + 1, *b"276\0");
+        assert_eq!(said(Proto::V6, "cl_start_info", &body), None);
     }
 
     /// Receivers read the same values, and another encoding may fit by chance.

@@ -188,6 +188,15 @@ impl<'a> Build<'a> {
         }
         // The notes on all chunks are added first, because filters evaluate them with the first chunk.
         self.add_notes(&packet.chunk_notes());
+        if let Some(session) = self.session
+            && self
+                .reading
+                .notes
+                .iter()
+                .any(|note| meant::is_about_chunks(note.code))
+        {
+            self.decoder.streams().misread(session);
+        }
         self.note_other_chunks(packet);
         for (index, chunk) in packet.chunks().enumerate() {
             let (done, seq_out) = match datagram.placed.get(index) {

@@ -12,7 +12,7 @@
 use std::{collections::VecDeque, fmt};
 
 use teetap_proxy::session::Datagram;
-use teetap_wire::{Code, Control, Dir, Packet, Proto, Token};
+use teetap_wire::{Code, Control, Dir, Flags, Packet, Proto, Token};
 
 use crate::Values;
 
@@ -22,6 +22,9 @@ const MOST: usize = 64;
 /// Minimum length of a 0.6.5 CONNECT, in bytes, and the offset of the client's token in it.
 const PADDED: usize = 516;
 const TOKEN_AT: usize = 8;
+
+/// Offset of the token in an ACCEPT of DDNet: it follows the header and the number of the message.
+const ACCEPT_TOKEN_AT: usize = 4;
 
 /// A handshake packet that does not match the one before it, or that its receiver reads differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +59,13 @@ pub enum HandshakeMistake {
         /// The bytes before the place of the token.
         there: Token,
     },
+    /// The ACCEPT of DDNet has other bytes before its token.
+    AcceptToken {
+        /// The bytes that the server reads as the token.
+        got: Token,
+        /// The token in the server's reply.
+        expected: Token,
+    },
     /// The CONNECT of 0.6.5 is too short for a token.
     Short {
         /// Its length, in bytes.
@@ -69,6 +79,7 @@ impl HandshakeMistake {
             Self::ReplyToken { .. } => Code::WrongToken,
             Self::ConnectToken { .. }
             | Self::ConnectHeader { .. }
+            | Self::AcceptToken { .. }
             | Self::TokenPlace { .. }
             | Self::Short { .. } => Code::BadHandshake,
         }
@@ -115,6 +126,11 @@ impl HandshakeMistake {
                 f.add_expected(format_args!(
                     "{expected}, the token of the client in its {request}"
                 ))
+            }
+            Self::AcceptToken { got, expected } => {
+                f.add_got(format_args!("{got} after the accept"))?;
+                f.add_expected(format_args!("the token {expected} there"))?;
+                f.write_str(": a server of DDNet reads the token there, and gives the client no slot")
             }
             Self::TokenPlace { there } => {
                 f.add_got(format_args!("00000000 at byte {TOKEN_AT} and {there} at byte 4"))?;
@@ -205,6 +221,7 @@ impl TokenExchanges {
                 }
                 self.of_connect(packet.proto, bytes, header, (token, before))
             }
+            (Dir::C2s, Control::Accept) => of_accept_of_client(packet, bytes),
             // A server without tokens writes none.
             (Dir::S2c, Control::ConnectAccept { .. }) => {
                 let is_known = |token: &Token| self.is_partial || self.connects.contains(token);
@@ -255,6 +272,16 @@ impl TokenExchanges {
             Proto::Ddnet => None,
         }
     }
+}
+
+/// Returns the mistake in an ACCEPT of DDNet with other bytes before its token. The server reads the token from the four
+/// bytes after the message (`CNetServer::OnTokenCtrlMsg` in `network_server.cpp` of DDNet).
+fn of_accept_of_client(packet: &Packet<'_>, bytes: &[u8]) -> Option<HandshakeMistake> {
+    let expected = packet.header.token.filter(|_| packet.proto == Proto::Ddnet)?;
+    let is_plain = !packet.header.flags.contains(Flags::COMPRESSION);
+    let got = bytes.get(ACCEPT_TOKEN_AT..)?.first_chunk().copied().map(Token)?;
+    let is_longer = bytes.len() > ACCEPT_TOKEN_AT + got.0.len();
+    (is_plain && is_longer && got != expected).then_some(HandshakeMistake::AcceptToken { got, expected })
 }
 
 /// Returns the mistake in the server's reply to a CONNECT with the token `connect`.

@@ -146,6 +146,8 @@ impl Requests {
                 self.snapshots = Some(snapshot);
             }
             (Dir::S2c, _) => {
+                // An unknown message may be a snapshot under another id.
+                self.snapshots = self.snapshots.filter(|_| name.is_some());
                 if let Some(snapshot) = &mut self.snapshots {
                     snapshot.others = snapshot.others.saturating_add(1);
                 }
@@ -203,6 +205,13 @@ impl Streams {
     pub(crate) fn awaits_login(&self, session: Option<SessionId>) -> bool {
         let stream = session.and_then(|session| self.sessions.get(session.0));
         stream.is_some_and(|stream| stream.requests.awaits_login())
+    }
+
+    /// Records a datagram whose chunks do not fit: the missing messages may be in it.
+    pub(crate) fn misread(&mut self, session: SessionId) {
+        if let Some(stream) = self.sessions.get_mut(session.0) {
+            stream.requests.is_unclear = true;
+        }
     }
 
     /// Returns what the peers of a session have not answered by the time `at`.

@@ -120,7 +120,8 @@ impl OldAcks {
 
     /// Records a snapshot that the client can read if it has the acked snapshot.
     pub(super) fn on_readable(&mut self, snap: &Snap, at: Time) {
-        if snap.base < 0 {
+        // Clients of the games need not read a snapshot with another base than -1.
+        if snap.base == -1 {
             self.without.on_complete(snap.tick);
         }
         if snap.base > self.acked {

@@ -62,7 +62,7 @@ impl Asked {
     /// Returns true if the client waits for the part `number`: it is the last request, and the server has sent as many
     /// parts as the client has requested.
     pub(super) const fn waits_for(&self, number: i64, served: i64) -> bool {
-        !self.is_unclear && self.again.0 == number && served >= self.count
+        !self.is_unclear && self.count > 0 && self.again.0 == number && served >= self.count
     }
 
     /// Records a request. `number` is the part in 0.6. Returns how the request is wrong, once.

@@ -146,7 +146,9 @@ impl Served {
             return None;
         }
         let fact = match (part.head, self.batch) {
-            (Some(head), None) if head.number < self.next && waits_for(self.next, self.count) => {
+            (Some(head), None)
+                if (0..self.next).contains(&head.number) && waits_for(self.next, self.count) =>
+            {
                 Some(MapFact::PartAgain {
                     got: head.number,
                     expected: self.next,

@@ -204,3 +204,19 @@ fn a_client_that_joins_again_may_get_snapshots_at_once() {
         assert_eq!(codes, expected, "the first session was closed by {closed_by:?}");
     }
 }
+
+/// A server of DDNet reads the token directly after the message.
+#[test]
+fn an_accept_with_bytes_before_its_token_is_noted() {
+    for (accept, is_noted) in [(&b"\x03"[..], false), (b"\x03TKEN", true)] {
+        let mut script = Script::before_accept(Proto::Ddnet);
+        script.token = Token(*b"gave");
+        let bytes = script.control_bytes(accept);
+        let notes = script.every_note(Dir::C2s, &bytes);
+        let found = notes.iter().find(|(code, _)| *code == Code::BadHandshake);
+        let expected = "got 544b454e after the accept, expected the token 67617665 there: a server of DDNet reads the \
+                        token there, and gives the client no slot";
+        let texts = found.map(|(_, text)| text.as_str());
+        assert_eq!(texts, is_noted.then_some(expected), "{accept:?}");
+    }
+}

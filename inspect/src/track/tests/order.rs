@@ -657,12 +657,13 @@ fn a_number_of_a_chunk_that_is_not_vital_is_named() {
             script.at += 10_000;
         }
         script.send(dir, 0, &[(None, false, &input), (None, false, &ping)]);
-        script.vital(dir, 0, 5);
+        script.send(dir, 0, &[(None, false, &ping)]);
+        script.vital(dir, 0, 6);
         let mut found = Vec::new();
         for _ in 0..20 {
             script.at += 400_000;
             script.request(dir.reverse(), 3);
-            found.extend(script.resend(dir, 0, &[5]));
+            found.extend(script.resend(dir, 0, &[6]));
         }
         let gap = found.iter().find(|(code, _)| *code == Code::SeqGap);
         let says = gap.map(|(_, text)| text.contains("as it has sent chunks of ping that are not vital"));
