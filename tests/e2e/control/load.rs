@@ -251,10 +251,10 @@ fn a_flood_of_commands_costs_the_others_nothing() -> Result<()> {
     Ok(())
 }
 
-/// Returns the resident memory of a process in KiB.
+/// Returns the resident memory of a process in KiB, without the pages of files such as the program.
 fn resident(process: u32) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     let number = line.and_then(|line| line.split_whitespace().next());
-    Ok(number.context("no VmRSS")?.parse()?)
+    Ok(number.context("no RssAnon")?.parse()?)
 }

@@ -364,24 +364,28 @@ class Proxy:
         raise StartError(why or f"teetap ended with exit code {code}", code)
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
-        """Reads the output of the run to its end."""
+        """Reads the output of the run to its end, and closes it."""
         assert process.stdout is not None
-        for text in process.stdout:
-            try:
-                line = json.loads(text)
-            except ValueError:
-                continue
-            if not isinstance(line, dict):
-                continue
-            event = line.get("event")
-            if event == "start":
-                self._start = line
-                self._started.set()
-            elif event == "summary":
-                self.summary = line
-            elif line.get("level") == "warning":
-                self._warnings.append(str(line.get("text")))
+        with process.stdout:
+            for text in process.stdout:
+                try:
+                    line = json.loads(text)
+                except ValueError:
+                    continue
+                if isinstance(line, dict):
+                    self._on_line(line)
         self._started.set()
+
+    def _on_line(self, line: Object) -> None:
+        """Records a line of the run."""
+        event = line.get("event")
+        if event == "start":
+            self._start = line
+            self._started.set()
+        elif event == "summary":
+            self.summary = line
+        elif line.get("level") == "warning":
+            self._warnings.append(str(line.get("text")))
 
     def stop(self) -> Optional[Object]:
         """Ends the run and returns its ``summary`` line. Does nothing if it has ended already."""

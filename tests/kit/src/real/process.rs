@@ -144,14 +144,14 @@ impl Program {
         self.child.id()
     }
 
-    /// Returns the resident memory in KiB.
+    /// Returns the resident memory in KiB, without the pages of files such as the program.
     pub fn resident(&self) -> Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
             .with_context(|| format!("{} is gone", self.name))?;
-        let field = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let field = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
         let field = field.with_context(|| format!("{} has no memory any more", self.name))?;
         let number = field.trim().trim_end_matches(" kB");
-        number.parse().with_context(|| format!("VmRSS: {field}"))
+        number.parse().with_context(|| format!("RssAnon: {field}"))
     }
 
     /// Returns standard error alone if it was split, else the same as [`Program::log`].

@@ -77,7 +77,7 @@ impl Teetap {
         self.program.id()
     }
 
-    /// Returns the resident memory in KiB.
+    /// Returns the resident memory in KiB, without the pages of files such as the program.
     pub fn resident(&self) -> Result<u64> {
         self.program.resident()
     }
