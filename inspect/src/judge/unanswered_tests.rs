@@ -217,7 +217,8 @@ fn stall(is_silent: bool, join: &Join) -> (Culprit, Severity) {
     (found.by, found.severity)
 }
 
-/// A stall of a join that went on is no fault, nor is a stall that the silence of the other peer explains.
+/// No peer is blamed for a join that stalled and then went on, nor for a join that stalled because the other peer was
+/// silent.
 #[test]
 fn a_slow_or_silent_server_blames_no_client_for_a_stall() {
     let join = |outcome, acked| Join {

@@ -28,7 +28,7 @@ fn meant_by_server(
     suspect.other_id(&notes).map(|other| (other.expected, other.name))
 }
 
-/// A server that uses the ids of the other version, also for messages of a few bytes.
+/// Messages of a server with the id of the other version are recognized, even if they have only a few bytes.
 #[test]
 fn ids_of_the_other_version_are_recognized_in_messages_of_a_server() {
     let (login, line) = (&b"\x15\x01\x01"[..], &b"\x17hello\0"[..]);

@@ -176,7 +176,8 @@ impl Stream {
         if is_of_peer && let Some(given) = given_token(packet) {
             own.gave = Some(given);
             if packet.proto == Proto::V65 {
-                // Both sides write the server's token, `given`. Only the header of this packet has the client's.
+                // Both sides write the server's token, `given`. Only the header of this packet has the client's
+                // token.
                 own.token = Some(given);
                 other.gave = packet.header.token.filter(|token| *token != given);
             }

@@ -199,7 +199,7 @@ fn hex_text(text: &str) -> Option<String> {
     is_text.then(|| bytes.into_iter().map(char::from).collect())
 }
 
-/// Returns the operator of the language with its text, for a word of another one.
+/// Returns the operator of this language, and its text, that stands for an operator of another language.
 fn operator_of(word: &str, what: &str) -> String {
     let word = word.to_ascii_lowercase();
     let typed = synonym::typed(Place::Operator, &word).and_then(|typed| typed.split('`').nth(1));
